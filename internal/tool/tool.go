@@ -151,7 +151,7 @@ type Result struct {
 	Data    any      // for programs: the structured result of the stream format; nil means the text
 	Display Display  // for people
 	Context []string // reminders for the model, appended behind all results of the reply
-	EndTurn bool     // the turn is complete with this call
+	End     string   // not empty: the turn ends after this reply's calls, for this reason (see the reasons of package loop)
 }
 
 // Text makes a Result of plain text.

@@ -1,0 +1,81 @@
+package event
+
+import (
+	"encoding/json"
+
+	"gofer/internal/llm"
+)
+
+// Subtypes of Result.
+const (
+	Success              = "success"
+	ErrorMaxTurns        = "error_max_turns"
+	ErrorMaxBudget       = "error_max_budget_usd"
+	ErrorExecution       = "error_during_execution"
+	ErrorStructuredRetry = "error_max_structured_output_retries"
+)
+
+// Result ends every turn: exactly one, always last, also when the turn failed.
+type Result struct {
+	Subtype           string                `json:"-"`
+	IsError           bool                  `json:"is_error"`
+	APIErrorStatus    *int                  `json:"api_error_status"`
+	DurationMS        int64                 `json:"duration_ms"`
+	DurationAPIMS     int64                 `json:"duration_api_ms"`
+	TTFTMS            int64                 `json:"ttft_ms,omitempty"`
+	NumTurns          int                   `json:"num_turns"`
+	Result            *string               `json:"result,omitempty"` // absent for error subtypes, which have Errors
+	Errors            []string              `json:"errors,omitempty"`
+	StopReason        *llm.StopReason       `json:"stop_reason"`
+	TotalCostUSD      float64               `json:"total_cost_usd"`
+	Usage             llm.Usage             `json:"usage"`
+	ModelUsage        map[string]ModelUsage `json:"modelUsage"`
+	PermissionDenials []Denied              `json:"permission_denials"`
+	StructuredOutput  json.RawMessage       `json:"structured_output,omitempty"`
+	TerminalReason    string                `json:"terminal_reason"`
+	FastModeState     string                `json:"fast_mode_state"`
+}
+
+// ModelUsage is what one model was used for, over the whole process.
+type ModelUsage struct {
+	InputTokens              int     `json:"inputTokens"`
+	OutputTokens             int     `json:"outputTokens"`
+	CacheReadInputTokens     int     `json:"cacheReadInputTokens"`
+	CacheCreationInputTokens int     `json:"cacheCreationInputTokens"`
+	WebSearchRequests        int     `json:"webSearchRequests"`
+	CostUSD                  float64 `json:"costUSD"`
+	ContextWindow            int     `json:"contextWindow"`
+	MaxOutputTokens          int     `json:"maxOutputTokens"`
+}
+
+// Encode writes e as a line of the stream format, without the line end. It returns nil when e has no line there. uuid is
+// used for events that do not bring their own.
+func Encode(e Event, sessionID, uuid string) ([]byte, error) {
+	typ, subtype := e.line()
+	if typ == "" {
+		return nil, nil
+	}
+	switch e := e.(type) {
+	case Assistant:
+		uuid = e.UUID
+	case User:
+		uuid = e.UUID
+	case Boundary:
+		uuid = e.UUID
+	}
+	body, err := llm.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]byte, 0, len(body)+128)
+	dst = llm.AppendString(append(dst, `{"type":`...), typ)
+	if subtype != "" {
+		dst = llm.AppendString(append(dst, `,"subtype":`...), subtype)
+	}
+	if len(body) > 2 {
+		dst = append(append(dst, ','), body[1:len(body)-1]...)
+	}
+	dst = llm.AppendString(append(dst, `,"session_id":`...), sessionID)
+	dst = llm.AppendString(append(dst, `,"uuid":`...), uuid)
+	return append(dst, '}'), nil
+}
