@@ -3,7 +3,10 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -26,6 +29,9 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
+		if i += plainRun(s[i:]); i == len(s) {
+			break
+		}
 		c := s[i]
 		if c < utf8.RuneSelf {
 			if c >= ' ' && c != '"' && c != '\\' {
@@ -63,14 +69,27 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
+// plainRun returns how many bytes at the start of s, a multiple of 8, need no escape. A history of megabytes is encoded
+// for every request and is nearly all plain, so it is looked at eight bytes at a time.
+func plainRun(s string) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; len(s)-n >= 8; n += 8 {
+		w := uint64(s[n]) | uint64(s[n+1])<<8 | uint64(s[n+2])<<16 | uint64(s[n+3])<<24 |
+			uint64(s[n+4])<<32 | uint64(s[n+5])<<40 | uint64(s[n+6])<<48 | uint64(s[n+7])<<56
+		quote, slash := w^(ones*'"'), w^(ones*'\\')
+		// The high bit of a byte is set in w if it is not ASCII, and in a difference if the byte was smaller.
+		if (w|(w-ones*' ')|(quote-ones)|(slash-ones))&highs != 0 {
+			break
+		}
+	}
+	return n
+}
+
 // AppendBlock appends b in its wire form. extra, if not empty, is further fields of the object ("\"cache_control\":…").
 func AppendBlock(dst []byte, b Block, extra string) []byte {
-	if b.Kind == Opaque {
-		if extra == "" || len(b.Raw) < 2 {
-			return append(dst, b.Raw...)
-		}
-		dst = append(dst, bytes.TrimRight(b.Raw, " \n\t\r}")...)
-		return append(append(append(dst, ','), extra...), '}')
+	if b.Kind == Opaque || b.Kind == Text && len(b.Raw) > 0 {
+		return appendRawObject(dst, b.Raw, extra)
 	}
 	dst = append(dst, `{"type":"`...)
 	dst = append(dst, b.Kind...)
@@ -90,7 +109,7 @@ func AppendBlock(dst []byte, b Block, extra string) []byte {
 		dst = AppendString(append(dst, `,"name":`...), b.Call.Name)
 		dst = append(dst, `,"input":`...)
 		if input := bytes.TrimSpace(b.Call.Input); !b.Call.BadInput && len(input) > 0 && input[0] == '{' {
-			dst = append(dst, input...)
+			dst = appendRaw(dst, input)
 		} else {
 			dst = append(dst, "{}"...) // the API takes objects only
 		}
@@ -117,6 +136,67 @@ func AppendBlock(dst []byte, b Block, extra string) []byte {
 		dst = append(append(dst, ','), extra...)
 	}
 	return append(dst, '}')
+}
+
+// appendRawObject appends a JSON object as it came, with further fields at its end.
+func appendRawObject(dst []byte, raw json.RawMessage, extra string) []byte {
+	raw = bytes.TrimSpace(raw)
+	if extra == "" || len(raw) < 2 || raw[len(raw)-1] != '}' {
+		return appendRaw(dst, raw)
+	}
+	raw = bytes.TrimRight(raw[:len(raw)-1], " \t\r\n")
+	dst = appendRaw(dst, raw)
+	if raw[len(raw)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(dst, extra...), '}')
+}
+
+// appendRaw appends JSON that was written elsewhere. Go takes bytes that are not UTF-8 and halves of surrogate pairs;
+// APIs refuse a request that has one anywhere, and would refuse each later request of the session too, so they become
+// U+FFFD. Nearly all JSON has neither and is copied.
+func appendRaw(dst []byte, raw json.RawMessage) []byte {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	}
+	if !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
+		return append(dst, raw...)
+	}
+	for i := 0; i < len(raw); {
+		if raw[i] != '\\' || i+1 >= len(raw) {
+			dst = append(dst, raw[i])
+			i++
+			continue
+		}
+		first, ok := unicodeEscape(raw[i:])
+		if !ok {
+			dst = append(dst, raw[i], raw[i+1])
+			i += 2
+			continue
+		}
+		if !utf16.IsSurrogate(first) {
+			dst = append(dst, raw[i:i+6]...)
+			i += 6
+			continue
+		}
+		if second, ok := unicodeEscape(raw[i+6:]); ok && utf16.DecodeRune(first, second) != utf8.RuneError {
+			dst = append(dst, raw[i:i+12]...)
+			i += 12
+			continue
+		}
+		dst = append(dst, `\ufffd`...)
+		i += 6
+	}
+	return dst
+}
+
+// unicodeEscape reads a \uXXXX at the start of raw.
+func unicodeEscape(raw []byte) (rune, bool) {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	return rune(n), err == nil
 }
 
 func appendMedia(dst []byte, m *Media) []byte {
@@ -162,6 +242,10 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		ToolUseID string `json:"tool_use_id"`
 		Content   json.RawMessage
 		IsError   bool `json:"is_error"`
+		Citations []json.RawMessage
+	}
+	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '{' {
+		return errors.New("a block is not a JSON object")
 	}
 	var kind struct{ Type Kind }
 	if err := json.Unmarshal(data, &kind); err != nil {
@@ -178,6 +262,10 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	}
 	*b = Block{Kind: w.Type, Text: w.Text}
 	switch w.Type {
+	case Text:
+		if len(w.Citations) > 0 {
+			b.Raw = bytes.Clone(data)
+		}
 	case Thinking:
 		b.Text, b.Signature = w.Thinking, w.Signature
 	case RedactedThinking:
@@ -237,7 +325,8 @@ type wireMessage struct {
 
 // MarshalJSON writes role and content, and the id and model of an assistant's message.
 func (m Message) MarshalJSON() ([]byte, error) {
-	dst := []byte(`{"role":"` + string(m.Role) + `","content":[`)
+	dst := AppendString([]byte(`{"role":`), string(m.Role))
+	dst = append(dst, `,"content":[`...)
 	for i, b := range m.Blocks {
 		if i > 0 {
 			dst = append(dst, ',')

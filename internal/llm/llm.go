@@ -84,7 +84,7 @@ type Block struct {
 	Media     *Media          // Image, Document
 	Call      *Call           // ToolUse
 	Result    *Result         // ToolResult
-	Raw       json.RawMessage // Opaque: the wire bytes
+	Raw       json.RawMessage // Opaque: the wire bytes; Text: the same, when it has citations, which must go back with it
 }
 
 // TextBlock returns a block of plain text.
@@ -220,7 +220,8 @@ const (
 	Retrying
 	// FellBack says that from here on another model answers. It follows a Retrying.
 	FellBack
-	// Event is any other event of the provider; only Raw is set.
+	// Event is any other event of the provider; only Raw is set. It is a sign of life of the model, so a provider never
+	// passes on a ping.
 	Event
 )
 
