@@ -85,8 +85,7 @@ type User struct {
 	IsReplay      bool        `json:"isReplay,omitempty"`
 	// Prompt tells a person's prompt from what gofer added. Programs that sent it know it already, so it has a line only
 	// when it is replayed.
-	Prompt  bool         `json:"-"`
-	Display *ToolDisplay `json:"-"`
+	Prompt bool `json:"-"`
 }
 
 // ToolDisplay is what a person sees of a tool's result.
@@ -204,6 +203,13 @@ type ToolBegun struct {
 	Input           json.RawMessage
 }
 
+// ToolEnded says that a call has its result. The result itself joins the conversation, as a User event, when all calls
+// of the reply have theirs.
+type ToolEnded struct {
+	ID      string
+	Display ToolDisplay
+}
+
 // ToolOutput is new output of a running call.
 type ToolOutput struct{ ID, Text string }
 
@@ -236,6 +242,7 @@ func (TaskNotice) line() (string, string)   { return "system", "task_notificatio
 func (r Result) line() (string, string)     { return "result", r.Subtype }
 func (Delta) line() (string, string)        { return "", "" }
 func (ToolBegun) line() (string, string)    { return "", "" }
+func (ToolEnded) line() (string, string)    { return "", "" }
 func (ToolOutput) line() (string, string)   { return "", "" }
 func (Denied) line() (string, string)       { return "", "" }
 func (Queued) line() (string, string)       { return "", "" }
