@@ -94,7 +94,9 @@ type Call struct {
 	Title    string
 	Progress func(Progress) // never nil
 
-	bound bound
+	bound         bound
+	verdict       Verdict
+	verdictReason string
 }
 
 // Progress is what a running call tells whoever watches.
