@@ -4,6 +4,7 @@ package proc
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -154,7 +155,7 @@ const helloWait = 10 * time.Second
 // supervisorEnv is small. It keeps the marker of an outer gofer, so that the outer one can find this supervisor.
 func supervisorEnv() []string {
 	env := []string{"GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=none"}
-	for _, name := range []string{marker, "GOCOVERDIR", "HOME", "TMPDIR"} {
+	for _, name := range []string{marker, "GORACE", "GOCOVERDIR"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
@@ -188,7 +189,7 @@ func (l *link) start(pr prepared) (*Process, error) {
 		l.mu.Lock()
 		delete(l.open, pr.id)
 		l.mu.Unlock()
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrClosed) {
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, net.ErrClosed) {
 			l.wire.conn.Close()
 			return nil, errGone
 		}

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		fmt.Printf("%s\n%s\n", strings.Trim(strings.ReplaceAll(string(line), "\x00", " "), " "), strings.Join(os.Args[1:], " "))
 		os.Exit(0)
 	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would hold every supervisor for a second
 	os.Exit(m.Run())
 }
 

@@ -18,7 +18,7 @@ import (
 
 // drainTime is how long processes may go on by themselves after the main process of their command has ended. It is for
 // those that nobody waits for but that are about to end, such as the reader of a process substitution.
-const drainTime = 100 * time.Millisecond
+const drainTime = 200 * time.Millisecond
 
 // Supervise is the main function of a supervisor. Its socket is file 3. It returns the exit code.
 func Supervise() int {

@@ -88,11 +88,11 @@ func TestNothingOutlivesItsCommand(t *testing.T) {
 func TestLeftOversAreNamed(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	if e := capture(t, r, "setsid sleep "+newToken()+" & true").Exit; strings.Join(e.LeftOver, " ") != "sleep" {
+	if e := capture(t, r, "sleep "+newToken()+" & until grep -q sleep /proc/$!/comm; do :; done").Exit; strings.Join(e.LeftOver, " ") != "sleep" {
 		t.Errorf("got %+v", e)
 	}
 	// One that ends by itself in time is not killed: its last words are not lost.
-	got, err := r.Capture(t.Context(), Cmd{Argv: []string{"bash", "-c", "echo slow > >(sleep 0.02; cat)"}}, nil, 100)
+	got, err := r.Capture(t.Context(), Cmd{Argv: []string{"bash", "-c", "echo slow > >(sleep 0.01; cat)"}}, nil, 100)
 	if err != nil || string(got.Stdout) != "slow\n" || got.Exit.LeftOver != nil {
 		t.Errorf("got %q, %+v, %v", got.Stdout, got.Exit, err)
 	}
