@@ -104,10 +104,24 @@ func CutOldest(msgs []llm.Message, free int) ([]llm.Message, int) {
 	if cut == 1 {
 		return shortenResults(msgs, free)
 	}
-	first := msgs[0]
-	first.Blocks = append(append([]llm.Block(nil), first.Blocks...), llm.TextBlock(Reminder(fmt.Sprintf(
-		"%d older messages of this conversation were left out here, because it had grown too long. What they changed on disk is still there: look at the files again where you need to.", cut-1))))
-	return append([]llm.Message{first}, msgs[cut:]...), cut - 1
+	return append([]llm.Message{withCutNote(msgs[0], cut-1)}, msgs[cut:]...), cut - 1
+}
+
+const cutNote = "%d older messages of this conversation were left out here, because it had grown too long. What they changed on disk is still there: look at the files again where you need to."
+
+// withCutNote says in the first message how many messages are missing behind it, also when some were cut before.
+func withCutNote(first llm.Message, dropped int) llm.Message {
+	var blocks []llm.Block
+	for _, b := range first.Blocks {
+		var before int
+		if n, _ := fmt.Sscanf(b.Text, Reminder(cutNote), &before); b.Kind == llm.Text && n == 1 {
+			dropped += before
+			continue
+		}
+		blocks = append(blocks, b)
+	}
+	first.Blocks = append(blocks, llm.TextBlock(Reminder(fmt.Sprintf(cutNote, dropped))))
+	return first
 }
 
 // shortenResults is what is left when there is no round to cut: long results lose their middle.
