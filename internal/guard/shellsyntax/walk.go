@@ -1,0 +1,616 @@
+package shellsyntax
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	maxCommands = 4096 // of one script, with everything that functions and wrappers unfold to
+	maxDepth    = 12   // of scripts within scripts and functions within functions
+	maxNesting  = 400  // of brackets in the text
+	maxDirs     = 4    // places where a command may run
+)
+
+type analysis struct {
+	opts   Options
+	src    string
+	vars   map[string]*variable
+	funcs  map[string][]*syntax.FuncDecl
+	alias  map[string]bool
+	wild   bool // variables may get values that the tree does not show
+	globs  bool // the options for globs may be changed
+	shifts bool // the parameters of functions may move
+	budget *int
+	depth  int
+	out    []*Command
+	via    string
+	asleep bool // inside a function that is only being defined
+}
+
+// A scope is what is true at one place of the text.
+type scope struct {
+	dirs    []string // where the shell may be; nil if unknown
+	defined map[string]bool
+	funcs   map[string]bool
+	params  []string // of the function; nil if unknown
+}
+
+func (sc *scope) clone() *scope {
+	c := &scope{dirs: sc.dirs, params: sc.params}
+	if len(sc.defined) > 0 {
+		c.defined = map[string]bool{}
+		for k := range sc.defined {
+			c.defined[k] = true
+		}
+	}
+	if len(sc.funcs) > 0 {
+		c.funcs = map[string]bool{}
+		for k := range sc.funcs {
+			c.funcs[k] = true
+		}
+	}
+	return c
+}
+
+func (sc *scope) define(name string) {
+	if sc.defined == nil {
+		sc.defined = map[string]bool{}
+	}
+	sc.defined[name] = true
+}
+
+// Parse analyses a command.
+func Parse(command string, opts Options) *Script {
+	budget := maxCommands
+	a := &analysis{opts: opts, budget: &budget}
+	sc := &scope{}
+	if opts.Dir != "" {
+		sc.dirs = []string{opts.Dir}
+	}
+	s := &Script{}
+	if len(command) > MaxLength {
+		s.TooLong = true
+		s.Err = fmt.Errorf("it is longer than %d bytes", MaxLength)
+		return s
+	}
+	s.Err = a.script(command, sc, syntax.LangBash)
+	s.Commands = a.out
+	return s
+}
+
+// script walks a whole text. What could be understood before an error is walked as well, and the rest is
+// searched roughly, because a shell runs the lines before the one that it cannot parse.
+func (a *analysis) script(src string, sc *scope, lang syntax.LangVariant) error {
+	a.src = src
+	if strings.ContainsAny(src, wildBytes) {
+		a.rough(strings.NewReplacer("\x00", " ", "\x01", " ", "\x02", " ").Replace(src), sc)
+		return fmt.Errorf("it holds control characters")
+	}
+	if nesting(src) > maxNesting {
+		a.rough(src, sc)
+		return errNested
+	}
+	file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		a.rough(src, sc)
+		return err
+	}
+	a.collect(file)
+	a.stmts(file.Stmts, sc)
+	if *a.budget <= 0 {
+		return fmt.Errorf("it runs more than %d commands", maxCommands)
+	}
+	return nil
+}
+
+func nesting(s string) int {
+	depth, most := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(', '{', '`':
+			depth++
+			most = max(most, depth)
+		case ')', '}':
+			depth = max(depth-1, 0)
+		}
+	}
+	return most
+}
+
+// rough lists what looks like commands in a text that cannot be parsed, so that rules that deny still meet them.
+func (a *analysis) rough(src string, sc *scope) {
+	split := func(r rune) bool { return strings.ContainsRune(";&|\n(){}`$", r) }
+	for _, line := range strings.FieldsFunc(src, split) {
+		var args []Word
+		for _, f := range strings.Fields(line) {
+			args = append(args, Word{Pattern: strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(f)})
+		}
+		if len(args) == 0 || *a.budget <= 0 {
+			continue
+		}
+		for c := range slices.Values(a.simple(args, nil, nil, sc)) {
+			c.Doubt = "the text could not be parsed"
+			a.out = append(a.out, c)
+		}
+	}
+}
+
+func (a *analysis) text(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(a.src) || from >= to {
+		return ""
+	}
+	return a.src[from:to]
+}
+
+func (a *analysis) stmts(list []*syntax.Stmt, sc *scope) (ok []string) {
+	ok = sc.dirs
+	for _, s := range list {
+		ok = a.stmt(s, sc)
+	}
+	return ok
+}
+
+// in walks the statements in a place of their own: what changes there is not seen outside.
+func (a *analysis) in(via string, list []*syntax.Stmt, sc *scope) {
+	before := a.via
+	a.via = via
+	a.stmts(list, sc.clone())
+	a.via = before
+}
+
+// stmt walks one statement. Afterwards sc.dirs is where the shell may be; the result is where it is if the statement
+// succeeded, which is what the right side of && may count on.
+func (a *analysis) stmt(s *syntax.Stmt, sc *scope) (ok []string) {
+	if *a.budget <= 0 {
+		return sc.dirs
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		inner := *s
+		inner.Background, inner.Coprocess, inner.Disown = false, false, false
+		a.stmt(&inner, sc.clone())
+		return sc.dirs
+	}
+	files, feed := a.redirects(s, sc)
+	call, simple := s.Cmd.(*syntax.CallExpr)
+	if simple {
+		ok = a.call(call, files, feed, sc)
+	} else {
+		if len(files) > 0 {
+			a.emit(&Command{Source: a.redirectText(s), Text: a.redirectText(s), Files: files, ReadOnly: true, Dirs: sc.dirs})
+		}
+		ok = a.command(s.Cmd, sc)
+	}
+	if s.Negated {
+		return sc.dirs
+	}
+	return ok
+}
+
+func (a *analysis) redirectText(s *syntax.Stmt) string {
+	var parts []string
+	for _, r := range s.Redirs {
+		if r.Hdoc == nil {
+			parts = append(parts, a.text(r))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (a *analysis) emit(c *Command) {
+	*a.budget--
+	if *a.budget <= 0 {
+		return
+	}
+	if c.Via == "" {
+		c.Via = a.via
+	}
+	c.Dormant = c.Dormant || a.asleep
+	a.out = append(a.out, c)
+}
+
+func (a *analysis) command(cmd syntax.Command, sc *scope) (ok []string) {
+	switch cmd := cmd.(type) {
+	case nil:
+	case *syntax.BinaryCmd:
+		return a.binary(cmd, sc)
+	case *syntax.Block:
+		return a.stmts(cmd.Stmts, sc)
+	case *syntax.Subshell:
+		a.in(a.via, cmd.Stmts, sc)
+	case *syntax.IfClause:
+		a.conditional(cmd, sc)
+	case *syntax.WhileClause:
+		a.loop(sc, cmd.Do, cmd.Cond)
+	case *syntax.ForClause:
+		a.forLoop(cmd, sc)
+	case *syntax.CaseClause:
+		a.caseClause(cmd, sc)
+	case *syntax.FuncDecl:
+		a.function(cmd, sc)
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			return a.stmt(cmd.Stmt, sc)
+		}
+	case *syntax.CoprocClause:
+		if cmd.Name != nil {
+			a.inside(cmd.Name, sc)
+		}
+		a.stmt(cmd.Stmt, sc.clone())
+	case *syntax.DeclClause:
+		a.declaration(cmd, sc)
+	case *syntax.ArithmCmd:
+		a.expression("((", cmd, sc)
+	case *syntax.LetClause:
+		a.expression("let", cmd, sc)
+	case *syntax.TestClause:
+		a.expression("[[", cmd, sc)
+	default:
+		a.emit(&Command{Source: a.text(cmd), Text: a.text(cmd), Doubt: "this form of the shell is not understood"})
+	}
+	return sc.dirs
+}
+
+func (a *analysis) binary(b *syntax.BinaryCmd, sc *scope) (ok []string) {
+	switch b.Op {
+	case syntax.AndStmt:
+		left := a.stmt(b.X, sc)
+		either := sc.dirs
+		right := sc.clone()
+		right.dirs = left
+		ok = a.stmt(b.Y, right)
+		sc.dirs = union(either, right.dirs)
+		return ok
+	case syntax.OrStmt:
+		left := a.stmt(b.X, sc)
+		right := sc.clone()
+		ok = a.stmt(b.Y, right)
+		sc.dirs = union(sc.dirs, right.dirs)
+		return union(left, ok)
+	}
+	a.stmt(b.X, sc.clone())
+	a.stmt(b.Y, sc.clone())
+	return sc.dirs
+}
+
+func union(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	all := slices.Clone(a)
+	for _, d := range b {
+		if !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	if len(all) > maxDirs {
+		return nil
+	}
+	return all
+}
+
+func (a *analysis) conditional(c *syntax.IfClause, sc *scope) {
+	ok := a.stmts(c.Cond, sc)
+	then := sc.clone()
+	if len(c.Cond) > 0 {
+		then.dirs = ok
+	}
+	a.stmts(c.Then, then)
+	otherwise := sc.clone()
+	if c.Else != nil {
+		a.conditional(c.Else, otherwise)
+	}
+	sc.dirs = union(then.dirs, otherwise.dirs)
+}
+
+func (a *analysis) forLoop(c *syntax.ForClause, sc *scope) {
+	switch loop := c.Loop.(type) {
+	case *syntax.WordIter:
+		for _, w := range loop.Items {
+			a.inside(w, sc)
+		}
+		inner := sc.clone()
+		inner.define(loop.Name.Value)
+		a.loop(inner, c.Do, nil)
+		sc.dirs = union(sc.dirs, inner.dirs)
+		return
+	case *syntax.CStyleLoop:
+		a.expression("((", loop, sc)
+	}
+	a.loop(sc, c.Do, nil)
+}
+
+// loop walks what may run again and again. When it changes the folder, nobody knows where the next round is.
+func (a *analysis) loop(sc *scope, body, cond []*syntax.Stmt) {
+	if a.moves(body) || a.moves(cond) {
+		sc.dirs = nil
+	}
+	inner := sc.clone()
+	a.stmts(cond, inner)
+	a.stmts(body, inner)
+	sc.dirs = union(sc.dirs, inner.dirs)
+}
+
+// moves reports whether the statements may change the folder of the shell.
+func (a *analysis) moves(list []*syntax.Stmt) (found bool) {
+	none := &scope{}
+	for _, s := range list {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				name := a.one(call.Args[0], none)
+				found = found || name == "cd" || name == "pushd" || name == "popd" || name == "builtin" || name == "command" || name == "eval" ||
+					name == "source" || name == "." || a.funcs[name] != nil || strings.ContainsAny(name, wildBytes)
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+func (a *analysis) caseClause(c *syntax.CaseClause, sc *scope) {
+	a.inside(c.Word, sc)
+	after := sc.dirs
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			a.inside(p, sc)
+		}
+		inner := sc.clone()
+		a.stmts(item.Stmts, inner)
+		after = union(after, inner.dirs)
+	}
+	sc.dirs = after
+}
+
+// function walks the body where it is defined, for the rules that deny. What it does counts where it is called.
+func (a *analysis) function(f *syntax.FuncDecl, sc *scope) {
+	if f.Name == nil || f.Body == nil {
+		a.emit(&Command{Source: a.text(f), Text: a.text(f), Doubt: "a function without a name"})
+		return
+	}
+	name := f.Name.Value
+	if sc.funcs == nil {
+		sc.funcs = map[string]bool{}
+	}
+	sc.funcs[name] = true
+	before, via := a.asleep, a.via
+	a.asleep = name != "command_not_found_handle" // which the shell calls by itself
+	a.via = "function " + name
+	inner := sc.clone()
+	inner.params, inner.dirs = nil, nil
+	inner.defined = nil
+	a.depth++
+	if a.depth <= maxDepth {
+		a.stmt(f.Body, inner)
+	}
+	a.depth--
+	a.asleep, a.via = before, via
+}
+
+// inside finds the commands that are substituted into a word, and the expansions that run code from a value.
+func (a *analysis) inside(n syntax.Node, sc *scope) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			a.in("$( )", n.Stmts, sc)
+			return false
+		case *syntax.ProcSubst:
+			a.in("<( )", n.Stmts, sc)
+			return false
+		case *syntax.ParamExp:
+			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && !strings.Contains("QEAaKkULu", n.Exp.Word.Lit()) {
+				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: "the value of the variable is run as a prompt"})
+			}
+			if why := a.arithmeticDoubt(n.Index, n.Slice); why != "" {
+				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: why})
+			}
+		case *syntax.ArithmExp:
+			if why := a.evaluated(n.X); why != "" {
+				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: why})
+			}
+		}
+		return true
+	})
+}
+
+func (a *analysis) arithmeticDoubt(index syntax.ArithmExpr, slice *syntax.Slice) string {
+	if slice != nil {
+		for _, x := range []syntax.ArithmExpr{slice.Offset, slice.Length} {
+			if x != nil {
+				if why := a.evaluated(x); why != "" {
+					return why
+				}
+			}
+		}
+	}
+	if index == nil {
+		return ""
+	}
+	return a.evaluated(index)
+}
+
+// evaluated says why an arithmetic expression may run a command: bash evaluates the values of variables in it as
+// expressions again, and a[$(cmd)] in such a value runs cmd.
+func (a *analysis) evaluated(x syntax.Node) (why string) {
+	const doubt = "arithmetic evaluates a value that may hold a command"
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			why = doubt // its output is evaluated
+			return false
+		case *syntax.SglQuoted:
+			if smuggles(n.Value) {
+				why = doubt
+			}
+		case *syntax.Lit:
+			name := strings.TrimLeft(n.Value, "$")
+			if smuggles(unescapeQuoted(n.Value)) || a.tainted(name) {
+				why = doubt
+			}
+		}
+		return true
+	})
+	return why
+}
+
+// tainted reports whether the variable may hold text that arithmetic would run.
+func (a *analysis) tainted(name string) bool {
+	v := a.vars[name]
+	if v == nil {
+		return false
+	}
+	return a.wild || v.foreign || slices.ContainsFunc(v.values, smuggles)
+}
+
+func smuggles(s string) bool {
+	return strings.Contains(s, "$(") || strings.Contains(s, "`") || strings.Contains(s, "${")
+}
+
+// expression lists a test or an arithmetic command. Neither writes, but both may run what is substituted in them.
+func (a *analysis) expression(name string, n syntax.Node, sc *scope) {
+	a.inside(n, sc)
+	c := &Command{Name: name, Source: a.text(n), Text: a.text(n), ReadOnly: true, Dirs: sc.dirs}
+	if t, ok := n.(*syntax.TestClause); ok {
+		c.Doubt = a.testDoubt(t, sc)
+	} else {
+		c.Doubt = a.evaluated(n)
+	}
+	a.emit(c)
+}
+
+func (a *analysis) testDoubt(t *syntax.TestClause, sc *scope) (why string) {
+	syntax.Walk(t, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryTest:
+			if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr {
+				for _, x := range []syntax.TestExpr{n.X, n.Y} {
+					if w, ok := x.(*syntax.Word); ok && (smuggles(a.one(w, sc)) || a.evaluated(w) != "") {
+						why = "a comparison of numbers evaluates a value that may hold a command"
+					}
+				}
+			}
+		case *syntax.UnaryTest:
+			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet && strings.ContainsAny(a.one(w, sc), "[$`"+wildBytes) {
+				why = "-v evaluates the name that it is given"
+			}
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		}
+		return true
+	})
+	return why
+}
+
+// declaration lists declare, local, export and their kin.
+func (a *analysis) declaration(d *syntax.DeclClause, sc *scope) {
+	a.inside(d, sc)
+	name := d.Variant.Value
+	c := &Command{Name: name, Source: a.text(d), Text: strings.Join(strings.Fields(a.text(d)), " "), ReadOnly: name != "export", Dirs: sc.dirs}
+	for _, f := range strings.Fields(c.Text) {
+		c.Args = append(c.Args, Word{Pattern: f})
+	}
+	for _, arg := range d.Args {
+		switch {
+		case arg.Naked && arg.Name == nil:
+			if o := a.one(arg.Value, sc); strings.ContainsAny(o, "xni"+wildBytes) {
+				c.ReadOnly = false
+			}
+		case arg.Name != nil:
+			c.Assigns = append(c.Assigns, arg.Name.Value)
+			if !arg.Naked {
+				sc.define(arg.Name.Value)
+			}
+			if weightyVariable(arg.Name.Value) {
+				c.Doubt = arg.Name.Value + " changes what later commands do"
+			}
+			if arg.Index != nil && a.evaluated(arg.Index) != "" {
+				c.Doubt = a.evaluated(arg.Index)
+			}
+		}
+	}
+	a.emit(c)
+}
+
+// redirects returns the files that the redirections of s open. feed is the text of a here-document, when known.
+func (a *analysis) redirects(s *syntax.Stmt, sc *scope) (files []File, feed *string) {
+	for _, r := range s.Redirs {
+		if r.Word != nil {
+			a.inside(r.Word, sc)
+		}
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if r.Hdoc != nil {
+				a.inside(r.Hdoc, sc)
+				text := a.heredoc(r)
+				feed = &text
+			}
+			continue
+		case syntax.WordHdoc:
+			text := a.one(r.Word, sc)
+			feed = &text
+			continue
+		}
+		target := string(AnyText)
+		if lists := a.words(r.Word, sc); len(lists) == 1 && len(lists[0]) == 1 {
+			target = lists[0][0].Pattern
+		}
+		switch r.Op {
+		case syntax.DplIn, syntax.DplOut:
+			if target == "-" || strings.Trim(target, "0123456789") == "" || strings.Trim(target, "0123456789") == "-" {
+				continue
+			}
+			if r.Op == syntax.DplIn {
+				files = a.file(files, File{Use: Read, Aside: true}, target, sc.dirs)
+			} else {
+				files = a.file(files, File{Use: Write, Aside: true}, target, sc.dirs)
+			}
+		case syntax.RdrIn:
+			files = a.file(files, File{Use: Read, Aside: true}, target, sc.dirs)
+		case syntax.RdrInOut:
+			files = a.file(files, File{Use: Read, Aside: true}, target, sc.dirs)
+			files = a.file(files, File{Use: Write, Aside: true}, target, sc.dirs)
+		default:
+			files = a.file(files, File{Use: Write, Aside: true}, target, sc.dirs)
+		}
+	}
+	return files, feed
+}
+
+// heredoc is the text of a here-document, with unknown text where something is substituted.
+func (a *analysis) heredoc(r *syntax.Redirect) string {
+	var b strings.Builder
+	for _, p := range r.Hdoc.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			b.WriteString(l.Value)
+		} else {
+			b.WriteByte(AnyText)
+		}
+	}
+	return b.String()
+}
+
+// file appends f for target as seen from each of the folders where the command may run.
+func (a *analysis) file(files []File, f File, target string, dirs []string) []File {
+	switch {
+	case target == "":
+		return files
+	case path.IsAbs(target):
+		f.Path = target
+		return append(files, f)
+	case dirs == nil || target[0] == AnyText:
+		f.Path = string(AnyText) + "/" + target
+		if target[0] == AnyText {
+			f.Path = target
+		}
+		return append(files, f)
+	}
+	for _, d := range dirs {
+		f.Path = strings.TrimSuffix(d, "/") + "/" + target
+		files = append(files, f)
+	}
+	return files
+}
