@@ -386,7 +386,9 @@ func TestStopHooks(t *testing.T) {
 		t.Errorf("asked %v", active)
 	}
 	r = newRig(t, "turn\ntext done\n")
-	r.Stop = func(context.Context, loop.Stopping) loop.StopVerdict { return loop.StopVerdict{Prevent: true, Reason: "why"} }
+	r.Stop = func(context.Context, loop.Stopping) loop.StopVerdict {
+		return loop.StopVerdict{Prevent: true, Reason: "why"}
+	}
 	if end := r.Run(t.Context()); end.Reason != loop.StopHookPrevented || end.Note != "why" {
 		t.Errorf("got %+v", end)
 	}
