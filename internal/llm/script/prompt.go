@@ -18,6 +18,7 @@ type prompt struct {
 }
 
 type message struct {
+	value   value
 	role    string
 	content value
 	blocks  []value // empty when the content is a string
@@ -44,7 +45,7 @@ func newPrompt(root value) *prompt {
 		p.tools = append(p.tools, t)
 	}
 	for _, m := range root.get("messages").each {
-		msg := message{role: m.get("role").text(), content: m.get("content")}
+		msg := message{value: m, role: m.get("role").text(), content: m.get("content")}
 		if msg.content.kind() == nodeArray {
 			for _, b := range msg.content.each {
 				msg.blocks = append(msg.blocks, b)
@@ -102,6 +103,9 @@ func (w *walker) walk() {
 		}
 	}
 	w.p.bytes = w.size
+	if mark := w.p.root.get("cache_control"); mark.exists() && len(w.p.blocks) > 0 { // the mark that goes where the prompt ends
+		w.p.blocks[len(w.p.blocks)-1].mark = lifetime(mark)
+	}
 }
 
 // block adds one block to the chain.

@@ -30,6 +30,7 @@ type Server struct {
 	http    *http.Server
 	url     string
 	stop    context.CancelFunc
+	closed  bool
 	running sync.WaitGroup
 }
 
@@ -59,8 +60,8 @@ func (s *Server) Start() (string, error) { return s.StartAt("127.0.0.1:0") }
 func (s *Server) StartAt(address string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.http != nil {
-		return "", errors.New("the scripted server runs already")
+	if s.http != nil || s.closed {
+		return "", errors.New("the scripted server runs already, or has been closed")
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -90,6 +91,7 @@ func (s *Server) URL() string {
 func (s *Server) Close() error {
 	s.mu.Lock()
 	server, stop := s.http, s.stop
+	s.closed = true
 	s.mu.Unlock()
 	if server == nil {
 		return nil
@@ -101,7 +103,13 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		panic(http.ErrAbortHandler)
+	}
 	s.running.Add(1)
+	s.mu.Unlock()
 	defer s.running.Done()
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	answer := s.route(r.Method, path)
@@ -249,8 +257,8 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 // end finishes a reply that may have ended otherwise than by its last event.
 func (s *Server) end(w http.ResponseWriter, err error) {
 	switch {
-	case errors.Is(err, errDropped):
-		panic(http.ErrAbortHandler) // closes the connection in the middle of the body
+	case err == nil || errors.Is(err, errClosed) || errors.Is(err, errFailed):
+		return
 	case errors.Is(err, errReset):
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			if tcp, isTCP := conn.(*net.TCPConn); isTCP {
@@ -259,8 +267,8 @@ func (s *Server) end(w http.ResponseWriter, err error) {
 			conn.Close()
 			return
 		}
-		panic(http.ErrAbortHandler)
 	}
+	panic(http.ErrAbortHandler) // closes the connection in the middle of the body
 }
 
 // send writes a whole JSON reply.
