@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,7 +144,7 @@ func forced(req llm.Request) bool {
 // thinkingBudget is the budget that is sent: below the limit of the whole reply, and none at all rather than one that
 // the API refuses.
 func thinkingBudget(req llm.Request) int {
-	if req.Thinking.Disabled || req.Thinking.Adaptive || req.Thinking.Budget <= 0 || forced(req) {
+	if req.Thinking.Disabled || req.Thinking.Adaptive || req.Thinking.Budget <= 0 || forced(req) || inTurnWithoutThinking(req.Messages) {
 		return 0
 	}
 	budget := min(max(req.Thinking.Budget, leastBudget), maxTokens(req)-1)
@@ -151,6 +152,26 @@ func thinkingBudget(req llm.Request) int {
 		return 0
 	}
 	return budget
+}
+
+// inTurnWithoutThinking reports whether the model is in the middle of a turn that it began without thinking, or with
+// thinking that is gone, such as another model's. The API does not let it begin to think there.
+func inTurnWithoutThinking(messages []llm.Message) bool {
+	isResult := func(b llm.Block) bool { return b.Kind == llm.ToolResult }
+	begun := -1 // the first message of the turn
+	for i := len(messages) - 1; i > 0; i-- {
+		if messages[i].Role == llm.User && !slices.ContainsFunc(messages[i].Blocks, isResult) {
+			break
+		}
+		if messages[i].Role == llm.Assistant {
+			begun = i
+		}
+	}
+	if begun < 0 || len(messages[begun].Blocks) == 0 {
+		return false
+	}
+	first := messages[begun].Blocks[0].Kind
+	return first != llm.Thinking && first != llm.RedactedThinking
 }
 
 func maxTokens(req llm.Request) int {

@@ -132,25 +132,36 @@ func TestMarks(t *testing.T) {
 func TestThinkingAndChoice(t *testing.T) {
 	t.Parallel()
 	tools := []llm.ToolDef{{Name: "T"}}
+	turn := func(thinks bool) []llm.Message {
+		call := llm.Message{Role: llm.Assistant, Blocks: []llm.Block{{Kind: llm.ToolUse, Call: &llm.Call{ID: "t", Name: "T"}}}}
+		first := call
+		if thinks {
+			first.Blocks = append([]llm.Block{{Kind: llm.Thinking, Text: "hm"}}, call.Blocks...)
+		}
+		result := llm.Message{Role: llm.User, Blocks: []llm.Block{llm.ResultBlock("t", "r", false)}}
+		return []llm.Message{llm.UserText("q"), call, result, llm.UserText("q"), first, result, call, result}
+	}
 	tests := map[string]struct {
 		req  llm.Request
 		want string
 		not  string
 	}{
-		"off":                     {llm.Request{}, "", `"thinking"`},
-		"adaptive":                {llm.Request{Thinking: llm.ThinkingMode{Adaptive: true}}, `"thinking":{"type":"adaptive"}`, ""},
-		"disabled":                {llm.Request{Thinking: llm.ThinkingMode{Disabled: true, Budget: 5000}}, `"thinking":{"type":"disabled"}`, ""},
-		"budget":                  {llm.Request{MaxTokens: 32000, Thinking: llm.ThinkingMode{Budget: 10000}}, `"thinking":{"type":"enabled","budget_tokens":10000}`, ""},
-		"budget below the limit":  {llm.Request{MaxTokens: 32000, Thinking: llm.ThinkingMode{Budget: 32000}}, `"budget_tokens":31999`, ""},
-		"budget not too small":    {llm.Request{MaxTokens: 32000, Thinking: llm.ThinkingMode{Budget: 10}}, `"budget_tokens":1024`, ""},
-		"no room for a budget":    {llm.Request{MaxTokens: 1000, Thinking: llm.ThinkingMode{Budget: 5000}}, "", `"thinking"`},
-		"no limit given":          {llm.Request{}, `"max_tokens":8192`, ""},
-		"any tool":                {llm.Request{Tools: tools, Choice: "any"}, `"tool_choice":{"type":"any"}`, ""},
-		"one tool":                {llm.Request{Tools: tools, Choice: "T"}, `"tool_choice":{"type":"tool","name":"T"}`, ""},
-		"a choice without tools":  {llm.Request{Choice: "T"}, "", "tool_choice"},
-		"forced: no thinking":     {llm.Request{Tools: tools, Choice: "T", Thinking: llm.ThinkingMode{Adaptive: true}}, "", `"thinking"`},
-		"no system, no tools":     {llm.Request{}, "", `"system"`},
-		"no session, no metadata": {llm.Request{}, "", `"metadata"`},
+		"off":                            {llm.Request{}, "", `"thinking"`},
+		"adaptive":                       {llm.Request{Thinking: llm.ThinkingMode{Adaptive: true}}, `"thinking":{"type":"adaptive"}`, ""},
+		"disabled":                       {llm.Request{Thinking: llm.ThinkingMode{Disabled: true, Budget: 5000}}, `"thinking":{"type":"disabled"}`, ""},
+		"budget":                         {llm.Request{MaxTokens: 32000, Thinking: llm.ThinkingMode{Budget: 10000}}, `"thinking":{"type":"enabled","budget_tokens":10000}`, ""},
+		"budget below the limit":         {llm.Request{MaxTokens: 32000, Thinking: llm.ThinkingMode{Budget: 32000}}, `"budget_tokens":31999`, ""},
+		"budget not too small":           {llm.Request{MaxTokens: 32000, Thinking: llm.ThinkingMode{Budget: 10}}, `"budget_tokens":1024`, ""},
+		"no room for a budget":           {llm.Request{MaxTokens: 1000, Thinking: llm.ThinkingMode{Budget: 5000}}, "", `"thinking"`},
+		"no limit given":                 {llm.Request{}, `"max_tokens":8192`, ""},
+		"budget in a turn with thinking": {llm.Request{MaxTokens: 32000, Messages: turn(true), Thinking: llm.ThinkingMode{Budget: 10000}}, `"budget_tokens":10000`, ""},
+		"budget in a turn without":       {llm.Request{MaxTokens: 32000, Messages: turn(false), Thinking: llm.ThinkingMode{Budget: 10000}}, "", `"thinking":{`},
+		"any tool":                       {llm.Request{Tools: tools, Choice: "any"}, `"tool_choice":{"type":"any"}`, ""},
+		"one tool":                       {llm.Request{Tools: tools, Choice: "T"}, `"tool_choice":{"type":"tool","name":"T"}`, ""},
+		"a choice without tools":         {llm.Request{Choice: "T"}, "", "tool_choice"},
+		"forced: no thinking":            {llm.Request{Tools: tools, Choice: "T", Thinking: llm.ThinkingMode{Adaptive: true}}, "", `"thinking"`},
+		"no system, no tools":            {llm.Request{}, "", `"system"`},
+		"no session, no metadata":        {llm.Request{}, "", `"metadata"`},
 	}
 	for name, tt := range tests {
 		got := string(appendRequest(nil, tt.req))
