@@ -221,14 +221,23 @@ func (s *Spool) Size() int64 {
 	return s.total
 }
 
-// Close ends the output. The file stays.
+// Close ends the output. The file stays, and what it holds is no longer kept in memory.
 func (s *Spool) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file != nil && !s.closed {
-		s.file.Close()
+	if s.closed {
+		return
 	}
 	s.closed = true
+	if s.file == nil {
+		return
+	}
+	if err := s.file.Close(); err != nil && s.fileErr == nil {
+		s.fileErr = err
+	}
+	if s.fileErr == nil {
+		s.head, s.tail, s.at = nil, nil, 0
+	}
 }
 
 // All returns the whole output if it has at most max bytes.

@@ -43,7 +43,7 @@ func numbered(s *Spool, lines int) []byte {
 func TestALongOutputIsWholeOnDisk(t *testing.T) {
 	t.Parallel()
 	s := New(t.TempDir())
-	want := numbered(s, 200_000)
+	want := numbered(s, 80_000)
 	path, err := s.Path()
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestTheFileKeepsHeadAndTailAndItsLimit(t *testing.T) {
 	const limit = 1 << 20
 	s := NewLimit(t.TempDir(), limit)
 	var want []byte
-	for i := 0; i < 40; i++ {
+	for i := 0; i < 12; i++ {
 		chunk := numbered(s, 20_000+i)
 		want = append(want, chunk...)
 		path, _ := s.Path()
@@ -145,7 +145,7 @@ func TestAFolderThatCannotBeMadeLosesOnlyTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, nil, 0o600)
 	s := New(filepath.Join(file, "sub"))
-	want := numbered(s, 200_000)
+	want := numbered(s, 80_000)
 	if _, err := s.Path(); err == nil {
 		t.Error("no error")
 	}
