@@ -13,6 +13,7 @@ type pattern struct {
 	parts   []part
 	unit    int
 	longest int
+	lineEnd []byte // CRLF in the encoding
 }
 
 // A part is either bytes, or a choice of which exactly one can match at a place.
@@ -30,6 +31,7 @@ func simple(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") 
 func compile(text string, c charset, curly bool) (pattern, bool) {
 	p := pattern{unit: c.unit()}
 	must := func(s string) []byte { b, _, _ := c.encode(s); return b }
+	p.lineEnd = must("\r\n")
 	add := func(q part) {
 		p.parts = append(p.parts, q)
 		p.longest += len(q.bytes)
@@ -153,7 +155,7 @@ func (p pattern) find(ctx context.Context, b *body, c charset, overlapping bool)
 			return nil, context.Cause(ctx)
 		}
 		back := min(start-int64(c.mark), int64(p.unit)) // to see a carriage return before the window
-		buf, err := b.slice(start-back, start+window+int64(p.longest))
+		buf, err := b.slice(start-back, start+window+int64(p.longest+p.unit))
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +167,7 @@ func (p pattern) find(ctx context.Context, b *body, c charset, overlapping bool)
 				break
 			}
 			end := p.matchAt(buf, i)
-			if end < 0 || c.wide && !wholeCharacters(b, base+int64(i), base+int64(end)) {
+			if end < 0 || p.splitsLineEnd(buf, end) || c.wide && !wholeCharacters(b, base+int64(i), base+int64(end)) {
 				i += p.unit
 				continue
 			}
@@ -187,6 +189,11 @@ func (p pattern) find(ctx context.Context, b *body, c charset, overlapping bool)
 		}
 	}
 	return places, nil
+}
+
+// splitsLineEnd says whether a match that ends at b[end] ends between a carriage return and its line feed.
+func (p pattern) splitsLineEnd(b []byte, end int) bool {
+	return end >= p.unit && bytes.HasPrefix(b[end-p.unit:], p.lineEnd)
 }
 
 // wholeCharacters says whether a match begins and ends between characters, in an encoding with two bytes per character.
