@@ -1,0 +1,224 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"gofer/internal/event"
+)
+
+var (
+	errTimeout = errors.New("the hook ran out of time")
+	errClosed  = errors.New("the session has ended")
+	errFlood   = errors.New("the hook printed far too much")
+)
+
+// A job is one hook or callback that is about to run.
+type job struct {
+	hook     Hook
+	source   Source
+	callback *Callback // nil: a configured hook
+	input    Input
+	facts    Facts
+	stdin    json.RawMessage
+	id       string
+	broken   string // why it cannot run at all
+}
+
+// Run runs all hooks for the moment and joins what they say. It returns when all have ended that do not go on in the
+// background, or soon after ctx has ended.
+func (e *Engine) Run(ctx context.Context, in Input) Outcome {
+	o := Outcome{Event: in.Event}
+	jobs := e.jobs(in)
+	if len(jobs) == 0 || ctx.Err() != nil {
+		return o
+	}
+	facts := e.facts()
+	stdin, err := in.encode(facts)
+	if err != nil {
+		e.warn(err.Error())
+		return o
+	}
+	answers := make([]chan answer, len(jobs))
+	for i := range jobs {
+		j := &jobs[i]
+		j.facts, j.stdin, j.id = facts, stdin, uuid.NewString()
+		e.started(*j)
+		answers[i] = make(chan answer, 1)
+		e.launch(ctx, *j, answers[i])
+	}
+	for i, j := range jobs {
+		a := <-answers[i]
+		o.Ran++
+		o.add(a, j.label())
+		e.ended(j, a)
+	}
+	for _, m := range o.Messages {
+		e.opt.Emit(event.Info{Level: "info", Content: m})
+	}
+	return o
+}
+
+// Has reports whether anything is attached to the event.
+func (e *Engine) Has(ev Event) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	has := func(g Group) bool { return g.Event == ev && e.counts(g) }
+	return slices.ContainsFunc(e.groups, has) || slices.ContainsFunc(e.extra, has) ||
+		!e.opt.AllOff && slices.ContainsFunc(e.callbacks, func(c *Callback) bool { return c.Event == ev })
+}
+
+// jobs selects what runs: in the order of configuration, each hook once.
+func (e *Engine) jobs(in Input) []job {
+	e.mu.Lock()
+	groups, callbacks, closed := e.groups, e.callbacks, e.closed
+	e.mu.Unlock()
+	if closed {
+		return nil
+	}
+	var jobs []job
+	byKey := map[string]int{}
+	for _, g := range slices.Concat(groups, e.extra) {
+		if g.Event != in.Event || !e.counts(g) {
+			continue
+		}
+		m := e.matcher(g.Event, g.Matcher)
+		if m.err != nil {
+			e.warnOnce(fmt.Sprintf("hooks of %s in %s never run: %s", g.Event, sourceName(g.Source), m.problem(g.Matcher)))
+		} else if !m.matches(in.Match) {
+			continue
+		}
+		for _, h := range g.Hooks {
+			j := job{hook: h, source: g.Source, input: in}
+			switch {
+			case m.err != nil && h.OnFailure != "block":
+				continue // reported above
+			case m.err != nil:
+				j.broken = m.problem(g.Matcher)
+			case !e.conditionHolds(&j):
+				continue
+			}
+			key := j.key()
+			if at, twice := byKey[key]; twice {
+				if h.OnFailure == "block" {
+					jobs[at].hook.OnFailure = "block" // the stricter of two layers counts
+				}
+				continue
+			}
+			if h.Once && !e.first(key) {
+				continue
+			}
+			byKey[key] = len(jobs)
+			jobs = append(jobs, j)
+		}
+	}
+	if e.opt.AllOff {
+		return jobs
+	}
+	for _, c := range callbacks {
+		if c.Event != in.Event {
+			continue
+		}
+		m := e.matcher(c.Event, c.Matcher)
+		switch {
+		case m.err != nil:
+			e.warnOnce(fmt.Sprintf("a callback for %s never runs: %s", c.Event, m.problem(c.Matcher)))
+		case m.matches(in.Match):
+			jobs = append(jobs, job{callback: c, input: in, hook: Hook{Type: "callback", Timeout: c.Timeout.Seconds(), OnFailure: c.OnFailure}})
+		}
+	}
+	return jobs
+}
+
+// conditionHolds evaluates "if". A condition that cannot be evaluated makes the hook run into a failure, because leaving it
+// out in silence could leave out a refusal.
+func (e *Engine) conditionHolds(j *job) bool {
+	if j.hook.If == "" {
+		return true
+	}
+	if j.input.Call == nil {
+		e.warnOnce(fmt.Sprintf("the hook %s has a condition (if: %s), but %s is not about a tool call; it never runs", j.label(), j.hook.If, j.input.Event))
+		return false
+	}
+	if e.opt.Matches == nil {
+		j.broken = fmt.Sprintf("its condition %q cannot be evaluated here", j.hook.If)
+		return true
+	}
+	ok, err := e.opt.Matches(j.hook.If, *j.input.Call)
+	if err != nil {
+		j.broken = fmt.Sprintf("its condition %q cannot be evaluated: %v", j.hook.If, err)
+		return true
+	}
+	return ok
+}
+
+// key tells hooks apart: two with the same key do the same.
+func (j job) key() string {
+	h := j.hook
+	h.If, h.Timeout, h.OnFailure, h.StatusMessage = "", 0, "", ""
+	key, _ := json.Marshal(struct {
+		Event Event
+		Hook  Hook
+		Env   []string
+	}{j.input.Event, h, j.source.Env})
+	return string(key)
+}
+
+// first reports whether the key is seen for the first time.
+func (c *core) first(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.onceDone[key] {
+		return false
+	}
+	c.onceDone[key] = true
+	return true
+}
+
+func (j job) label() string {
+	h := j.hook
+	what := h.Command
+	switch h.Type {
+	case "http":
+		what = h.URL
+	case "prompt", "agent":
+		what = h.Prompt
+	case "mcp_tool":
+		what = h.Server + "." + h.Tool
+	case "callback":
+		return "a callback of the program that drives gofer"
+	}
+	what, _, _ = strings.Cut(strings.TrimSpace(what), "\n")
+	if len(what) > 120 {
+		what = what[:120] + "…"
+	}
+	return fmt.Sprintf("%s hook [%s]", h.Type, strings.ToValidUTF8(what, "�"))
+}
+
+func sourceName(s Source) string {
+	if s.Name == "" {
+		return "the settings"
+	}
+	return s.Name
+}
+
+// timeout is how long the hook may run.
+func (j job) timeout() time.Duration {
+	if t := j.hook.Timeout; t > 0 {
+		return time.Duration(min(t, 7*24*3600) * float64(time.Second))
+	}
+	switch {
+	case j.hook.Type == "prompt":
+		return 30 * time.Second
+	case j.hook.Type == "agent", j.callback != nil, j.input.Event == SessionEnd:
+		return time.Minute // nobody waits ten minutes for a program to end
+	}
+	return 10 * time.Minute
+}
