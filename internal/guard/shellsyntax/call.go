@@ -222,7 +222,7 @@ func (a *analysis) moved(args []Word, sc *scope) []string {
 	}
 	var dirs []string
 	for _, f := range a.file(nil, File{}, target.Pattern, sc.dirs) {
-		if strings.ContainsAny(f.Path, wildBytes) {
+		if strings.ContainsAny(f.Path, Wild) {
 			return nil
 		}
 		if d := path.Clean(f.Path); !slices.Contains(dirs, d) {
@@ -232,24 +232,37 @@ func (a *analysis) moved(args []Word, sc *scope) []string {
 	return dirs
 }
 
-// mention collects the pieces of arguments that may be names of files.
+// interpreters run code that stands in their arguments.
+func interpreter(name string) bool {
+	switch strings.TrimRight(name, "0123456789.") {
+	case "", "python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "Rscript", "osascript", "tclsh", "awk", "gawk", "mawk", "nawk", "sed", "bash", "sh", "dash", "zsh", "ksh",
+		"ash", "fish", "pwsh", "powershell", "vim", "vi", "nvim", "ex", "ed", "emacs", "sqlite", "psql", "mysql", "jshell", "ghci", "irb", "julia", "R", "eval", "ssh", "su", "parallel", "script", "expect", "gdb":
+		return true
+	}
+	return false
+}
+
+// mention collects the pieces of arguments that may be names of files. Prose is taken apart only where it may be code.
 func (c *Command) mention(args []Word, feed *string) {
-	add := func(s string) {
-		for _, m := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`()[]{}<>|&;,=:$!?*@#%^+\\"+wildBytes, r) }) {
+	const seams = "\"'`()[]{}<>|&;,=:$!?*@#%^+\\" + Wild
+	add := func(s, cut string) {
+		for _, m := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(cut, r) }) {
 			if len(c.Mentions) < 256 && strings.Trim(m, "-/") != "" && !slices.Contains(c.Mentions, m) {
 				c.Mentions = append(c.Mentions, m)
 			}
 		}
 	}
+	code := interpreter(c.Name)
 	for _, w := range args {
-		add(w.Pattern)
-		if !strings.ContainsAny(w.Pattern, " \t\n") && !strings.ContainsAny(w.Pattern, wildBytes) {
-			if p := strings.TrimLeft(w.Pattern, "-@"); p != "" && len(c.Mentions) < 256 && !slices.Contains(c.Mentions, p) {
-				c.Mentions = append(c.Mentions, p) // whole, because names may hold any of these characters
-			}
+		if code {
+			add(w.Pattern, " \t\n\r"+seams)
+		}
+		if !strings.ContainsAny(w.Pattern, " \t\n"+Wild) {
+			add(strings.TrimLeft(w.Pattern, "-@"), "") // whole, because names may hold any of these characters
+			add(w.Pattern, "=@:,")
 		}
 	}
-	if feed != nil {
-		add(*feed)
+	if code && feed != nil {
+		add(*feed, " \t\n\r"+seams)
 	}
 }

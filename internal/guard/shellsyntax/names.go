@@ -54,7 +54,7 @@ func (a *analysis) collect(f *syntax.File) {
 		case *syntax.DeclClause:
 			for _, arg := range n.Args {
 				if arg.Naked && arg.Name == nil {
-					if o := a.one(arg.Value, none); !strings.HasPrefix(o, "-") || strings.ContainsAny(o, "n"+wildBytes) {
+					if o := a.one(arg.Value, none); !strings.HasPrefix(o, "-") || strings.ContainsAny(o, "n"+Wild) {
 						a.wild = true // a reference to another variable, or something that is only known at run time
 					}
 				}
@@ -130,7 +130,7 @@ func isNumber(w *syntax.Word) bool {
 // assignedValue is the value of an assignment, in which globs stay as they are.
 func (a *analysis) assignedValue(w *syntax.Word, sc *scope) string {
 	value := a.one(w, sc)
-	if strings.ContainsAny(value, wildBytes) {
+	if strings.ContainsAny(value, Wild) {
 		return string(AnyText)
 	}
 	return value
@@ -171,7 +171,7 @@ func (a *analysis) collectCall(n *syntax.CallExpr, none *scope) {
 	case "read", "mapfile", "readarray", "getopts", "printf", "wait", "unset", "let", "select", "declare", "typeset", "local", "export", "readonly":
 		for _, w := range n.Args[1:] {
 			arg := a.one(w, none)
-			if strings.ContainsAny(arg, wildBytes) && name != "printf" && name != "wait" {
+			if strings.ContainsAny(arg, Wild) && name != "printf" && name != "wait" {
 				a.wild = true
 			}
 			arg = strings.TrimPrefix(arg, "-v")
@@ -203,7 +203,7 @@ func (a *analysis) collectCall(n *syntax.CallExpr, none *scope) {
 			a.collectCall(&syntax.CallExpr{Args: n.Args[1:]}, none)
 		}
 	}
-	if strings.ContainsAny(name, wildBytes) {
+	if strings.ContainsAny(name, Wild) {
 		a.wild = true
 	}
 }

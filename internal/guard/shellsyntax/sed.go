@@ -83,7 +83,7 @@ func (a *analysis) sed(c *Command, sc *scope) {
 	}
 	var texts []string
 	for _, s := range scripts {
-		if strings.ContainsAny(s.Pattern, wildBytes) {
+		if strings.ContainsAny(s.Pattern, Wild) {
 			bad = "the script of sed is known only when it runs"
 		}
 		texts = append(texts, s.Pattern)

@@ -18,9 +18,11 @@ const (
 	AnyText = '\x00' // any text, also none, also with slashes
 	AnyName = '\x01' // any text without a slash: the * of a glob
 	AnyChar = '\x02' // one character without a slash: ? or [abc] of a glob
+	AnyPath = '\x03' // as a whole element of a path: any number of names, none of them ..
 )
 
-const wildBytes = "\x00\x01\x02"
+// Wild holds the bytes with a special meaning in a pattern.
+const Wild = "\x00\x01\x02\x03"
 
 // MaxLength is the length of the longest command that is looked at. Linux refuses a longer argument anyway.
 const MaxLength = 128 << 10
@@ -46,7 +48,7 @@ type Word struct {
 }
 
 // Known reports whether the value is the same in every run.
-func (w Word) Known() bool { return !w.Many && !strings.ContainsAny(w.Pattern, wildBytes) }
+func (w Word) Known() bool { return !w.Many && !strings.ContainsAny(w.Pattern, Wild) }
 
 // maybeFlag reports whether w is, or may turn out to be, an option.
 func (w Word) maybeFlag() bool {

@@ -110,7 +110,7 @@ func (a *analysis) tar(c *Command, sc *scope) {
 	var ops []Word
 	for i := 0; i < len(args); i++ {
 		w := args[i].Pattern
-		bundle := i == 0 && w != "" && w[0] != '-' && w[0] > AnyChar
+		bundle := i == 0 && w != "" && w[0] != '-' && w[0] > AnyPath
 		switch {
 		case bundle || len(w) > 1 && w[0] == '-' && w[1] != '-':
 			letters := strings.TrimPrefix(w, "-")

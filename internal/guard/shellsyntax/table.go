@@ -131,7 +131,7 @@ func (a *analysis) flag(c *Command, p *program, in *invocation, args []Word, sc 
 		if w[i] >= '0' && w[i] <= '9' { // head -5, diff -3
 			known = true
 		}
-		if w[i] <= AnyChar {
+		if w[i] <= AnyPath {
 			known = false
 		}
 		if !known && !p.all {

@@ -2,7 +2,6 @@ package shellsyntax
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -87,8 +86,8 @@ func Parse(command string, opts Options) *Script {
 // searched roughly, because a shell runs the lines before the one that it cannot parse.
 func (a *analysis) script(src string, sc *scope, lang syntax.LangVariant) error {
 	a.src = src
-	if strings.ContainsAny(src, wildBytes) {
-		a.rough(strings.NewReplacer("\x00", " ", "\x01", " ", "\x02", " ").Replace(src), sc)
+	if strings.ContainsAny(src, Wild) {
+		a.rough(strings.NewReplacer("\x00", " ", "\x01", " ", "\x02", " ", "\x03", " ").Replace(src), sc)
 		return fmt.Errorf("it holds control characters")
 	}
 	if nesting(src) > maxNesting {
@@ -344,7 +343,7 @@ func (a *analysis) moves(list []*syntax.Stmt) (found bool) {
 			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 				name := a.one(call.Args[0], none)
 				found = found || name == "cd" || name == "pushd" || name == "popd" || name == "builtin" || name == "command" || name == "eval" ||
-					name == "source" || name == "." || a.funcs[name] != nil || strings.ContainsAny(name, wildBytes)
+					name == "source" || name == "." || a.funcs[name] != nil || strings.ContainsAny(name, Wild)
 			}
 			return !found
 		})
@@ -389,228 +388,4 @@ func (a *analysis) function(f *syntax.FuncDecl, sc *scope) {
 	}
 	a.depth--
 	a.asleep, a.via = before, via
-}
-
-// inside finds the commands that are substituted into a word, and the expansions that run code from a value.
-func (a *analysis) inside(n syntax.Node, sc *scope) {
-	syntax.Walk(n, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			a.in("$( )", n.Stmts, sc)
-			return false
-		case *syntax.ProcSubst:
-			a.in("<( )", n.Stmts, sc)
-			return false
-		case *syntax.ParamExp:
-			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && !strings.Contains("QEAaKkULu", n.Exp.Word.Lit()) {
-				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: "the value of the variable is run as a prompt"})
-			}
-			if why := a.arithmeticDoubt(n.Index, n.Slice); why != "" {
-				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: why})
-			}
-		case *syntax.ArithmExp:
-			if why := a.evaluated(n.X); why != "" {
-				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: why})
-			}
-		}
-		return true
-	})
-}
-
-func (a *analysis) arithmeticDoubt(index syntax.ArithmExpr, slice *syntax.Slice) string {
-	if slice != nil {
-		for _, x := range []syntax.ArithmExpr{slice.Offset, slice.Length} {
-			if x != nil {
-				if why := a.evaluated(x); why != "" {
-					return why
-				}
-			}
-		}
-	}
-	if index == nil {
-		return ""
-	}
-	return a.evaluated(index)
-}
-
-// evaluated says why an arithmetic expression may run a command: bash evaluates the values of variables in it as
-// expressions again, and a[$(cmd)] in such a value runs cmd.
-func (a *analysis) evaluated(x syntax.Node) (why string) {
-	const doubt = "arithmetic evaluates a value that may hold a command"
-	syntax.Walk(x, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			why = doubt // its output is evaluated
-			return false
-		case *syntax.SglQuoted:
-			if smuggles(n.Value) {
-				why = doubt
-			}
-		case *syntax.Lit:
-			name := strings.TrimLeft(n.Value, "$")
-			if smuggles(unescapeQuoted(n.Value)) || a.tainted(name) {
-				why = doubt
-			}
-		}
-		return true
-	})
-	return why
-}
-
-// tainted reports whether the variable may hold text that arithmetic would run.
-func (a *analysis) tainted(name string) bool {
-	v := a.vars[name]
-	if v == nil {
-		return false
-	}
-	return a.wild || v.foreign || slices.ContainsFunc(v.values, smuggles)
-}
-
-func smuggles(s string) bool {
-	return strings.Contains(s, "$(") || strings.Contains(s, "`") || strings.Contains(s, "${")
-}
-
-// expression lists a test or an arithmetic command. Neither writes, but both may run what is substituted in them.
-func (a *analysis) expression(name string, n syntax.Node, sc *scope) {
-	a.inside(n, sc)
-	c := &Command{Name: name, Source: a.text(n), Text: a.text(n), ReadOnly: true, Dirs: sc.dirs}
-	if t, ok := n.(*syntax.TestClause); ok {
-		c.Doubt = a.testDoubt(t, sc)
-	} else {
-		c.Doubt = a.evaluated(n)
-	}
-	a.emit(c)
-}
-
-func (a *analysis) testDoubt(t *syntax.TestClause, sc *scope) (why string) {
-	syntax.Walk(t, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.BinaryTest:
-			if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr {
-				for _, x := range []syntax.TestExpr{n.X, n.Y} {
-					if w, ok := x.(*syntax.Word); ok && (smuggles(a.one(w, sc)) || a.evaluated(w) != "") {
-						why = "a comparison of numbers evaluates a value that may hold a command"
-					}
-				}
-			}
-		case *syntax.UnaryTest:
-			if w, ok := n.X.(*syntax.Word); ok && n.Op == syntax.TsVarSet && strings.ContainsAny(a.one(w, sc), "[$`"+wildBytes) {
-				why = "-v evaluates the name that it is given"
-			}
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			return false
-		}
-		return true
-	})
-	return why
-}
-
-// declaration lists declare, local, export and their kin.
-func (a *analysis) declaration(d *syntax.DeclClause, sc *scope) {
-	a.inside(d, sc)
-	name := d.Variant.Value
-	c := &Command{Name: name, Source: a.text(d), Text: strings.Join(strings.Fields(a.text(d)), " "), ReadOnly: name != "export", Dirs: sc.dirs}
-	for _, f := range strings.Fields(c.Text) {
-		c.Args = append(c.Args, Word{Pattern: f})
-	}
-	for _, arg := range d.Args {
-		switch {
-		case arg.Naked && arg.Name == nil:
-			if o := a.one(arg.Value, sc); strings.ContainsAny(o, "xni"+wildBytes) {
-				c.ReadOnly = false
-			}
-		case arg.Name != nil:
-			c.Assigns = append(c.Assigns, arg.Name.Value)
-			if !arg.Naked {
-				sc.define(arg.Name.Value)
-			}
-			if weightyVariable(arg.Name.Value) {
-				c.Doubt = arg.Name.Value + " changes what later commands do"
-			}
-			if arg.Index != nil && a.evaluated(arg.Index) != "" {
-				c.Doubt = a.evaluated(arg.Index)
-			}
-		}
-	}
-	a.emit(c)
-}
-
-// redirects returns the files that the redirections of s open. feed is the text of a here-document, when known.
-func (a *analysis) redirects(s *syntax.Stmt, sc *scope) (files []File, feed *string) {
-	for _, r := range s.Redirs {
-		if r.Word != nil {
-			a.inside(r.Word, sc)
-		}
-		switch r.Op {
-		case syntax.Hdoc, syntax.DashHdoc:
-			if r.Hdoc != nil {
-				a.inside(r.Hdoc, sc)
-				text := a.heredoc(r)
-				feed = &text
-			}
-			continue
-		case syntax.WordHdoc:
-			text := a.one(r.Word, sc)
-			feed = &text
-			continue
-		}
-		target := string(AnyText)
-		if lists := a.words(r.Word, sc); len(lists) == 1 && len(lists[0]) == 1 {
-			target = lists[0][0].Pattern
-		}
-		switch r.Op {
-		case syntax.DplIn, syntax.DplOut:
-			if target == "-" || strings.Trim(target, "0123456789") == "" || strings.Trim(target, "0123456789") == "-" {
-				continue
-			}
-			if r.Op == syntax.DplIn {
-				files = a.file(files, File{Use: Read, Aside: true}, target, sc.dirs)
-			} else {
-				files = a.file(files, File{Use: Write, Aside: true}, target, sc.dirs)
-			}
-		case syntax.RdrIn:
-			files = a.file(files, File{Use: Read, Aside: true}, target, sc.dirs)
-		case syntax.RdrInOut:
-			files = a.file(files, File{Use: Read, Aside: true}, target, sc.dirs)
-			files = a.file(files, File{Use: Write, Aside: true}, target, sc.dirs)
-		default:
-			files = a.file(files, File{Use: Write, Aside: true}, target, sc.dirs)
-		}
-	}
-	return files, feed
-}
-
-// heredoc is the text of a here-document, with unknown text where something is substituted.
-func (a *analysis) heredoc(r *syntax.Redirect) string {
-	var b strings.Builder
-	for _, p := range r.Hdoc.Parts {
-		if l, ok := p.(*syntax.Lit); ok {
-			b.WriteString(l.Value)
-		} else {
-			b.WriteByte(AnyText)
-		}
-	}
-	return b.String()
-}
-
-// file appends f for target as seen from each of the folders where the command may run.
-func (a *analysis) file(files []File, f File, target string, dirs []string) []File {
-	switch {
-	case target == "":
-		return files
-	case path.IsAbs(target):
-		f.Path = target
-		return append(files, f)
-	case dirs == nil || target[0] == AnyText:
-		f.Path = string(AnyText) + "/" + target
-		if target[0] == AnyText {
-			f.Path = target
-		}
-		return append(files, f)
-	}
-	for _, d := range dirs {
-		f.Path = strings.TrimSuffix(d, "/") + "/" + target
-		files = append(files, f)
-	}
-	return files
 }

@@ -81,7 +81,7 @@ func single(p *piece, source string) []Word {
 		return nil
 	}
 	word := Word{Pattern: text, Many: p.many}
-	if strings.ContainsAny(text, wildBytes) {
+	if strings.ContainsAny(text, Wild) {
 		word.Source = source
 	}
 	return []Word{word}
@@ -263,7 +263,7 @@ func (a *analysis) param(e *syntax.ParamExp, sc *scope, quoted bool) (values []s
 		return values, false
 	}
 	for _, v := range values {
-		if v == "" || strings.ContainsAny(v, " \t\n*?[\\") || strings.ContainsAny(v, wildBytes) {
+		if v == "" || strings.ContainsAny(v, " \t\n*?[\\") || strings.ContainsAny(v, Wild) {
 			many = true
 		}
 		if strings.ContainsAny(v, " \t\n*?[\\") {
@@ -328,7 +328,7 @@ func ansiC(s string) string {
 			value = value*base + digit(s[i])
 		}
 		switch {
-		case digits == 0 || value <= AnyChar:
+		case digits == 0 || value <= AnyPath:
 			return string(AnyText)
 		case most == 2 || base == 8:
 			b.WriteByte(byte(value))
@@ -363,11 +363,11 @@ func isName(s string) bool {
 
 // quote writes w as a shell would need it, so that words with blanks in them cannot be taken for two.
 func (w Word) quote() string {
-	if strings.ContainsAny(w.Pattern, wildBytes) {
+	if strings.ContainsAny(w.Pattern, Wild) {
 		if w.Source != "" {
 			return w.Source
 		}
-		return strings.NewReplacer("\x00", "$_", "\x01", "*", "\x02", "?").Replace(w.Pattern)
+		return strings.NewReplacer("\x00", "$_", "\x01", "*", "\x02", "?", "\x03", "**").Replace(w.Pattern)
 	}
 	if w.Pattern == "" || strings.ContainsAny(w.Pattern, " \t\n\r'\"\\$`;&|<>(){}[]*?!#~") {
 		return "'" + strings.ReplaceAll(w.Pattern, "'", `'\''`) + "'"
