@@ -31,6 +31,9 @@ type Folder struct {
 	empty   bool
 }
 
+// Nothing returns a folder without rules.
+func Nothing() *Folder { return &Folder{empty: true} }
+
 // A Reader finds the rules. The zero value works; Getenv exists for tests.
 type Reader struct {
 	Getenv func(string) string // nil: os.Getenv
@@ -39,7 +42,7 @@ type Reader struct {
 // Above returns the rules that hold in the folder abs because of the folders above it, up to the root of the file system.
 // Paths have slashes.
 func (r *Reader) Above(abs string) *Folder {
-	f := &Folder{empty: true}
+	f := Nothing()
 	parent := strings.TrimSuffix(abs, "/")
 	for i := 0; i < len(parent); i++ {
 		if parent[i] == '/' {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -182,6 +183,7 @@ func FuzzAgainstGit(f *testing.F) {
 	for _, seed := range [][2]string{{"*.log", "a/b.log"}, {"a/**/b", "a/x/y/b"}, {"**/b/", "a/b"}, {"[a-c]*", "abc"}, {`\*`, "*"}, {"a**b", "axxb"}, {"/a/*/c", "a/b/c"}, {"*[!x]/y?", "ab/yz"}, {"[[:alpha:]]", "q"}, {"**", "a"}, {"a/**", "a/b"}} {
 		f.Add(seed[0], seed[1])
 	}
+	oddStars := regexp.MustCompile(`[^/]\*\*+(/|\\|$)`)
 	root, home := f.TempDir(), f.TempDir()
 	git(f, root, home, "", "init", "-q")
 	f.Fuzz(func(t *testing.T, pattern, path string) {
@@ -189,6 +191,9 @@ func FuzzAgainstGit(f *testing.F) {
 		if path == "" || strings.ContainsAny(path, "\x00\n\"\\") || strings.ContainsAny(pattern, "\x00\n\r") || filepath.ToSlash(filepath.Clean(path)) != path ||
 			strings.HasPrefix(path, "..") || strings.Contains(path, ".git") || path[0] == ':' || path == "." || len(path) > 60 || len(pattern) > 40 || strings.HasPrefix(pattern, "\xef\xbb\xbf") {
 			return
+		}
+		if oddStars.MatchString(pattern) {
+			return // git up to 2.39 compares unrelated pointers here, and what it says depends on them
 		}
 		write(t, root+"/.git/info/exclude", pattern+"\n")
 		ignored := git(t, root, home, path+"\x00", "check-ignore", "-z", "--no-index", "--stdin") != ""

@@ -143,7 +143,7 @@ func class(p string, pi int, c byte) (next int, ok bool) {
 				return 0, false
 			}
 		}
-		found = found || lo <= c && c <= hi
+		found = found || c == lo || lo <= c && c <= hi // git: also for a range that is upside down
 		i = after
 	}
 	return i + 1, found != negated && c != '/'
