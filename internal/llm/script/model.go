@@ -49,7 +49,8 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 		if len(req.Betas) > 0 {
 			head.Set("Anthropic-Beta", strings.Join(req.Betas, ","))
 		}
-		a := m.player.answer(encode(req), head)
+		set := m.player.script.settings
+		a := m.player.answer(encode(withDefaults(req, set)), head, set.lenient)
 		if a.refused != nil {
 			yield(llm.Delta{}, a.refused.asError())
 			return
@@ -64,6 +65,20 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 			yield(llm.Delta{}, err)
 		}
 	}
+}
+
+// withDefaults fills in what a provider would: in process there is one model, and it knows its own limit.
+func withDefaults(req llm.Request, set settings) llm.Request {
+	if req.MaxTokens == 0 {
+		req.MaxTokens = set.maxOutput
+	}
+	if req.Model == "" {
+		req.Model = "scripted"
+		if len(set.models) > 0 {
+			req.Model = set.models[0]
+		}
+	}
+	return req
 }
 
 var errLeft = errors.New("the consumer has left the stream")
@@ -178,12 +193,8 @@ func encode(req llm.Request) []byte {
 	if req.LongCache {
 		mark = `"cache_control":{"type":"ephemeral","ttl":"1h"}`
 	}
-	maxTokens := req.MaxTokens
-	if maxTokens == 0 {
-		maxTokens = 8192 // in process the limit is a matter of the model; zero means its default
-	}
 	dst := llm.AppendString([]byte(`{"model":`), req.Model)
-	dst = fmt.Appendf(dst, `,"max_tokens":%d,"stream":true`, maxTokens)
+	dst = fmt.Appendf(dst, `,"max_tokens":%d,"stream":true`, req.MaxTokens)
 	dst = appendThinking(dst, req.Thinking)
 	switch req.Choice {
 	case "":

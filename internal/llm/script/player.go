@@ -47,9 +47,9 @@ type answer struct {
 
 func refusal(f *failure, invalid bool) answer { return answer{refused: f, invalid: invalid} }
 
-// answer decides on a request in the Anthropic form.
-func (pl *player) answer(body []byte, head http.Header) answer {
-	p, refused := pl.read(body, head)
+// answer decides on a request in the Anthropic form. A lenient one accepts what the real service refuses.
+func (pl *player) answer(body []byte, head http.Header, lenient bool) answer {
+	p, refused := pl.read(body, head, lenient)
 	if refused != nil {
 		invalid := refused.status == http.StatusBadRequest && !strings.HasPrefix(refused.message, promptTooLong)
 		return answer{refused: refused, invalid: invalid, prompt: p}
@@ -64,14 +64,14 @@ func (pl *player) answer(body []byte, head http.Header) answer {
 const promptTooLong = "prompt is too long"
 
 // read checks a request by itself, without regard to the script's turns.
-func (pl *player) read(body []byte, head http.Header) (*prompt, *failure) {
+func (pl *player) read(body []byte, head http.Header, lenient bool) (*prompt, *failure) {
 	root, err := scan(body)
 	if err != nil {
 		return nil, invalid("The request body is not valid JSON: %v", err)
 	}
 	p := newPrompt(root)
 	set := pl.script.settings
-	if !set.lenient {
+	if !lenient {
 		if f := pl.check(p, head); f != nil {
 			return p, f
 		}

@@ -94,6 +94,7 @@ func decodeSystem(data json.RawMessage) []llm.SystemBlock {
 type record struct {
 	limited bool
 	keep    int // bodies to keep, if limited
+	watch   func(Request)
 
 	mu       sync.Mutex
 	requests []Request
@@ -120,12 +121,19 @@ func (l *record) add(r *http.Request, body []byte, a answer) {
 		req.Status = a.play.status()
 		req.Section, req.Turn, req.Attempt = a.play.section, a.play.turn, a.play.attempt
 	}
+	l.append(&req, a.prompt)
+	if l.watch != nil {
+		l.watch(req)
+	}
+}
+
+func (l *record) append(req *Request, p *prompt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a.prompt != nil {
-		req.SharedPrefix = l.follow(a.prompt.model+"\x00"+session(a.prompt, r.Header)+"\x00"+opening(a.prompt), body)
+	if p != nil {
+		req.SharedPrefix = l.follow(p.model+"\x00"+session(p, req.Header)+"\x00"+opening(p), req.Body)
 	}
-	l.requests = append(l.requests, req)
+	l.requests = append(l.requests, *req)
 	if old := len(l.requests) - 1 - l.keep; l.limited && old >= 0 {
 		l.requests[old].Body = nil
 	}

@@ -16,6 +16,7 @@
 package script
 
 import (
+	"slices"
 	"time"
 )
 
@@ -29,6 +30,9 @@ type Script struct {
 
 // Name is the name the script was parsed under.
 func (s *Script) Name() string { return s.name }
+
+// Models are the names of the models that the script serves; none means that it serves every name.
+func (s *Script) Models() []string { return slices.Clone(s.settings.models) }
 
 type settings struct {
 	models     []string // served names; none: every name is served

@@ -44,6 +44,10 @@ func AllowInvalid(s *Server) { s.allowInvalid = true }
 // requests are kept.
 func KeepBodies(n int) Option { return func(s *Server) { s.log.keep, s.log.limited = n, true } }
 
+// Watch calls fn with every request that asks for a reply, before the reply begins, for those who want to see them as
+// they come. Requests that arrive at once call it at once.
+func Watch(fn func(Request)) Option { return func(s *Server) { s.log.watch = fn } }
+
 // NewServer makes a server that plays s.
 func NewServer(s *Script, options ...Option) *Server {
 	srv := &Server{player: newPlayer(s)}
@@ -137,6 +141,12 @@ func (s *Server) route(method, path string) func(http.ResponseWriter, *http.Requ
 		return s.messages
 	case path == "/v1/messages/count_tokens":
 		return s.countTokens
+	case strings.HasSuffix(path, "/chat/completions"):
+		return s.foreign(chatProtocol)
+	case strings.HasSuffix(path, "/responses"):
+		return s.foreign(responsesProtocol)
+	case strings.HasSuffix(path, ":streamGenerateContent") || strings.HasSuffix(path, ":generateContent"):
+		return s.foreign(geminiProtocol)
 	}
 	return nil
 }
@@ -171,6 +181,11 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 
 // body reads a request's body. Too large a one is refused.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, *failure) {
+	tooLarge := &failure{status: http.StatusRequestEntityTooLarge, typ: "request_too_large", message: "Request exceeds the maximum size"}
+	if r.ContentLength > maxBody {
+		io.CopyN(io.Discard, r.Body, 4*maxBody) // a client that is still writing would not read the answer
+		return nil, tooLarge
+	}
 	var in io.Reader = http.MaxBytesReader(w, r.Body, maxBody)
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		unpacked, err := gzip.NewReader(in)
@@ -180,13 +195,13 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, *failure)
 		in = io.LimitReader(unpacked, maxBody+1)
 	}
 	var buf bytes.Buffer
-	if r.ContentLength > 0 && r.ContentLength <= maxBody {
+	if r.ContentLength > 0 {
 		buf.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	_, err := buf.ReadFrom(in)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) || buf.Len() > maxBody {
-		return nil, &failure{status: http.StatusRequestEntityTooLarge, typ: "request_too_large", message: "Request exceeds the maximum size"}
+	var limit *http.MaxBytesError
+	if errors.As(err, &limit) || buf.Len() > maxBody {
+		return nil, tooLarge
 	}
 	if err != nil {
 		return nil, invalid("The request body could not be read: %v", err)
@@ -215,7 +230,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	if refused != nil {
 		a = refusal(refused, refused.status == http.StatusBadRequest)
 	} else {
-		a = s.player.answer(body, r.Header)
+		a = s.player.answer(body, r.Header, s.player.script.settings.lenient)
 	}
 	s.log.add(r, body, a)
 	if a.refused != nil {

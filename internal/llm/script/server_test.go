@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -470,7 +471,8 @@ func TestIDsStayUniqueWhenAConversationStartsOver(t *testing.T) {
 
 func TestRequestsAreKept(t *testing.T) {
 	t.Parallel()
-	s := Serve(t, "loop\nturn\ntext x", KeepBodies(2))
+	var seen atomic.Int64
+	s := Serve(t, "loop\nturn\ntext x", KeepBodies(2), Watch(func(r Request) { seen.Add(int64(r.Turn)) }))
 	var bodies []string
 	history := hi
 	for range 4 {
@@ -497,6 +499,9 @@ func TestRequestsAreKept(t *testing.T) {
 		if i > 0 && r.SharedPrefix != len(bodies[i-1])-len("]}") {
 			t.Errorf("request %d shares %d bytes, want %d", i, r.SharedPrefix, len(bodies[i-1])-2)
 		}
+	}
+	if seen.Load() != 1+2+3+4 {
+		t.Errorf("a watcher has seen turns with the sum %d", seen.Load())
 	}
 	d := got[3].Decoded()
 	if d.Model != "m" || d.MaxTokens != 1000 || len(d.Messages) != 7 || d.Messages[6].Text() != "more" || !d.Thinking.Adaptive ||
