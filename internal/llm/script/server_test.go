@@ -321,7 +321,8 @@ func TestStreamsBreakAsTheScriptSays(t *testing.T) {
 			if !errors.Is(err, c.end) {
 				t.Errorf("reading ended with %v, want %v", err, c.end)
 			}
-			if got := eventNames(string(stream)); got != c.want {
+			// A reset may overtake what was sent before it.
+			if got := eventNames(string(stream)); got != c.want && !(name == "reset" && strings.HasPrefix(c.want, got)) {
 				t.Errorf("got events %s, want %s", got, c.want)
 			}
 			if name == "error event" && !strings.Contains(string(stream), `data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`) {
