@@ -21,6 +21,8 @@ type Options struct {
 	Sources        []string // --setting-sources: user, project, local; nil is all, empty is none of them
 	ManagedFolders []string // nil is the system's: see ManagedDirs
 	Trust          Trust
+
+	lenient bool // faults that would stop gofer are only problems, for lint
 }
 
 // ConfigDir returns CONFIG and whether the environment chose it: $GOFER_CONFIG_DIR, else $CLAUDE_CONFIG_DIR, else ~/.claude.

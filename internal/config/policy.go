@@ -14,8 +14,8 @@ import (
 // PolicyFile is the name of the policy that may stand beside a settings file.
 const PolicyFile = "permissions.yaml"
 
-// A PolicyRule is one line of a permissions.yaml: a regular expression over a call written like a rule, such as
-// Bash(rm -rf /tmp/x), that may match anywhere in it.
+// A PolicyRule is one entry of a permissions.yaml: a regular expression that may match anywhere in a call, written like a rule, such as
+// Bash(rm -rf /tmp/x), or in its content alone.
 type PolicyRule struct {
 	List    string // allow, ask or deny
 	Pattern string

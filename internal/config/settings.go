@@ -99,22 +99,22 @@ type Settings struct {
 	WebSearch              WebSearch                  `json:"webSearch" desc:"a search service for models whose provider has none" trust:"servers"`
 	WebFetch               WebFetch                   `json:"webFetch" desc:"what WebFetch may reach"`
 
-	Theme                string       `json:"theme" desc:"colours: auto, dark, light, dark-daltonized, light-daltonized, dark-ansi, light-ansi, or custom:NAME" default:"auto"`
-	UILanguage           string       `json:"uiLanguage" desc:"the language of gofer's own texts on the screen" enum:"auto|en|zh" default:"auto"`
-	EditorMode           string       `json:"editorMode" desc:"keys of the prompt box" enum:"normal|vim|emacs" default:"normal"`
-	StatusLine           *StatusLine  `json:"statusLine" desc:"a command that prints the status line" trust:"status" merge:"replace"`
-	SubagentStatusLine   *StatusLine  `json:"subagentStatusLine" desc:"a command that prints the status line of sub-agents" trust:"status" merge:"replace"`
-	FileSuggestion       *Command     `json:"fileSuggestion" desc:"a command that completes file names after @" trust:"status" merge:"replace"`
-	RespectGitignore     bool         `json:"respectGitignore" desc:"leave ignored files out of the completion after @" default:"true"`
-	Verbose              bool         `json:"verbose" desc:"show tool output in full"`
-	ViewMode             string       `json:"viewMode" desc:"how much of the conversation is shown" enum:"default|verbose|focus" default:"default"`
-	ShowTurnDuration     bool         `json:"showTurnDuration" desc:"say how long a turn took" default:"true"`
-	SpinnerTipsEnabled   bool         `json:"spinnerTipsEnabled" desc:"show tips while the model works" default:"true"`
-	SpinnerVerbs         SpinnerVerbs `json:"spinnerVerbs" desc:"words that the spinner shows"`
-	ReducedMotion        bool         `json:"prefersReducedMotion" desc:"fewer animations"`
-	ScreenReader         bool         `json:"axScreenReader" desc:"flat output for screen readers"`
-	SyntaxHighlightOff   bool         `json:"syntaxHighlightingDisabled" desc:"no colours in code"`
-	ProgressBarEnabled   bool         `json:"terminalProgressBarEnabled" desc:"show progress in the terminal's title bar" default:"true"`
-	NotifyChannel        string       `json:"preferredNotifChannel" desc:"how gofer calls for attention" enum:"auto|terminal_bell|iterm2|iterm2_with_bell|kitty|ghostty|notifications_disabled" default:"auto"`
-	CompanyAnnouncements []string     `json:"companyAnnouncements" desc:"lines of which one is shown at start"`
+	Theme                string        `json:"theme" desc:"colours: auto, dark, light, dark-daltonized, light-daltonized, dark-ansi, light-ansi, or custom:NAME" default:"auto"`
+	UILanguage           string        `json:"uiLanguage" desc:"the language of gofer's own texts on the screen" enum:"auto|en|zh" default:"auto"`
+	EditorMode           string        `json:"editorMode" desc:"keys of the prompt box" enum:"normal|vim|emacs" default:"normal"`
+	StatusLine           *StatusLine   `json:"statusLine" desc:"a command that prints the status line" trust:"status" merge:"replace"`
+	SubagentStatusLine   *StatusLine   `json:"subagentStatusLine" desc:"a command that prints the status line of sub-agents" trust:"status" merge:"replace"`
+	FileSuggestion       *ShellCommand `json:"fileSuggestion" desc:"a command that completes file names after @" trust:"status" merge:"replace"`
+	RespectGitignore     bool          `json:"respectGitignore" desc:"leave ignored files out of the completion after @" default:"true"`
+	Verbose              bool          `json:"verbose" desc:"show tool output in full"`
+	ViewMode             string        `json:"viewMode" desc:"how much of the conversation is shown" enum:"default|verbose|focus" default:"default"`
+	ShowTurnDuration     bool          `json:"showTurnDuration" desc:"say how long a turn took" default:"true"`
+	SpinnerTipsEnabled   bool          `json:"spinnerTipsEnabled" desc:"show tips while the model works" default:"true"`
+	SpinnerVerbs         SpinnerVerbs  `json:"spinnerVerbs" desc:"words that the spinner shows"`
+	ReducedMotion        bool          `json:"prefersReducedMotion" desc:"fewer animations"`
+	ScreenReader         bool          `json:"axScreenReader" desc:"flat output for screen readers"`
+	SyntaxHighlightOff   bool          `json:"syntaxHighlightingDisabled" desc:"no colours in code"`
+	ProgressBarEnabled   bool          `json:"terminalProgressBarEnabled" desc:"show progress in the terminal's title bar" default:"true"`
+	NotifyChannel        string        `json:"preferredNotifChannel" desc:"how gofer calls for attention" enum:"auto|terminal_bell|iterm2|iterm2_with_bell|kitty|ghostty|notifications_disabled" default:"auto"`
+	CompanyAnnouncements []string      `json:"companyAnnouncements" desc:"lines of which one is shown at start"`
 }

@@ -211,8 +211,8 @@ type WebFetch struct {
 	AllowedPrivateHosts []string `json:"allowedPrivateHosts" desc:"hosts on private or loopback addresses that may be fetched" trust:"rules" list:"widen"`
 }
 
-// A Command is something to run.
-type Command struct {
+// A ShellCommand is something to run.
+type ShellCommand struct {
 	Type    string `json:"type" desc:"command" enum:"command" needs:"yes"`
 	Command string `json:"command" desc:"what runs" needs:"yes"`
 }

@@ -19,6 +19,8 @@ type Snapshot struct {
 	texts   []*text
 	files   []File
 	opts    Options
+
+	policies []policyFile
 }
 
 // Withheld is a value that waits for trust.

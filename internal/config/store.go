@@ -107,6 +107,9 @@ func (s *Store) reload() (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
+	if after == before {
+		return Change{Snapshot: before, Problems: before.Problems}, nil
+	}
 	change := compare(before, after)
 	s.current.Store(after)
 	if !change.Empty() {
@@ -117,11 +120,43 @@ func (s *Store) reload() (Change, error) {
 	return change, nil
 }
 
-// read reads every layer; files that are as before are taken from there.
+// A reading is everything that stands on disk and on the command line at one moment.
+type reading struct {
+	texts    []*text
+	files    []File
+	policies []policyFile
+}
+
+type policyFile struct {
+	layer Layer
+	file  string
+	stamp stamp
+}
+
+// read reads every layer; files that are as before are taken from there, and when all are, so is the whole snapshot.
 func (s *Store) read(before *Snapshot) (*Snapshot, error) {
-	places, err := s.opts.places()
+	r, err := s.gather(before)
 	if err != nil {
 		return nil, err
+	}
+	if before != nil && before.opts.Trust == s.opts.Trust && slices.Equal(r.texts, before.texts) && slices.Equal(r.policies, before.policies) {
+		return before, nil
+	}
+	snap := resolve(s.opts, r.texts)
+	snap.files, snap.policies = r.files, r.policies
+	for _, p := range r.policies {
+		snap.readPolicy(p.layer, p.file)
+	}
+	if err := managedFault(snap); err != nil && !s.opts.lenient {
+		return nil, err
+	}
+	return snap, nil
+}
+
+func (s *Store) gather(before *Snapshot) (r reading, err error) {
+	places, err := s.opts.places()
+	if err != nil {
+		return r, err
 	}
 	known := map[string]*text{}
 	if before != nil {
@@ -129,46 +164,41 @@ func (s *Store) read(before *Snapshot) (*Snapshot, error) {
 			known[t.file] = t
 		}
 	}
-	var texts, managed []*text
-	var files []File
+	var managed []*text
 	for _, p := range places {
+		if file, ok := policyPlace(p); ok {
+			if info, err := os.Stat(file); err == nil {
+				r.policies = append(r.policies, policyFile{p.layer, file, stampOf(info)})
+			}
+		}
 		t := freshText(p, known[p.file])
-		files = append(files, File{p.layer, p.file, t != nil})
+		r.files = append(r.files, File{p.layer, p.file, t != nil})
 		switch {
 		case t == nil && p.layer == Flag && before == nil:
-			return nil, fmt.Errorf("--settings: there is no file %s", p.file)
+			return r, fmt.Errorf("--settings: there is no file %s", p.file)
 		case t == nil:
-		case p.layer == Flag && t.fault != nil && before == nil:
-			return nil, fmt.Errorf("--settings: %s", t.fault)
+		case p.layer == Flag && t.fault != nil && before == nil && !s.opts.lenient:
+			return r, fmt.Errorf("--settings: %s", t.fault)
 		case p.layer == Managed:
 			managed = append(managed, t)
 		default:
-			texts = append(texts, t)
+			r.texts = append(r.texts, t)
 		}
 	}
-	if texts, err = s.inlineTexts(texts, known); err != nil {
-		return nil, err
+	if r.texts, err = s.inlineTexts(r.texts, known); err != nil {
+		return r, err
 	}
 	if s.opts.ManagedJSON != "" {
 		// A program that drives gofer may narrow what is allowed, but the administrator's files have the last word.
 		managed = append([]*text{inlineText(Managed, "--managed-settings", s.opts.ManagedJSON, known)}, managed...)
 	}
 	for _, t := range managed {
-		if t.fault != nil {
-			return nil, fmt.Errorf("managed settings are broken, so it is not known what is forbidden here: %s", t.fault)
+		if t.fault != nil && !s.opts.lenient {
+			return r, fmt.Errorf("managed settings are broken, so it is not known what is forbidden here: %s", t.fault)
 		}
 	}
-	snap := resolve(s.opts, append(texts, managed...))
-	snap.files = files
-	for _, p := range places {
-		if file, ok := policyPlace(p); ok {
-			snap.readPolicy(p.layer, file)
-		}
-	}
-	if err := managedFault(snap); err != nil {
-		return nil, err
-	}
-	return snap, nil
+	r.texts = append(r.texts, managed...)
+	return r, nil
 }
 
 // managedFault finds a managed value that had to be dropped. It may have been a rule.
