@@ -121,14 +121,23 @@ func escapeLen(raw []byte) int {
 	}
 }
 
+// Whole cleans p if nothing is left out of it and it has at most limit characters then.
+func (p Part) Whole(limit int) (string, bool) {
+	if p.Left > 0 || p.Tail != nil {
+		return "", false
+	}
+	text := Clean(p.Head)
+	return text, utf8.RuneCountInString(text) <= limit
+}
+
 // Text cleans p and shortens it to limit characters, keeping the beginning and the end. where says in the line between them how to get at
 // the rest; it may be empty.
 func (p Part) Text(limit int, where string) string {
+	if text, ok := p.Whole(limit); ok {
+		return text
+	}
 	rawHead, rawTail := trimEnd(p.Head, p.Tail != nil), trimStart(p.Tail)
 	head, tail := Clean(rawHead), Clean(rawTail)
-	if p.Left == 0 && p.Tail == nil && utf8.RuneCountInString(head) <= limit {
-		return head
-	}
 	trimmed := p.Tail[:len(p.Tail)-len(rawTail)]
 	left := p.Left + int64(len(trimmed)+len(p.Head)-len(rawHead))
 	lines := p.LeftLines + int64(bytes.Count(trimmed, []byte{'\n'}))

@@ -99,12 +99,16 @@ func (s *Spool) open(path string) {
 		s.fileErr = errors.New("it was too long to be kept")
 		return
 	}
-	if s.fileErr = os.MkdirAll(s.dir, 0o700); s.fileErr != nil {
+	dir := s.dir
+	if path != "" {
+		dir = filepath.Dir(path)
+	}
+	if s.fileErr = os.MkdirAll(dir, 0o700); s.fileErr != nil {
 		return
 	}
 	var f *os.File
 	if path == "" {
-		f, s.fileErr = os.CreateTemp(s.dir, "output-*.txt")
+		f, s.fileErr = os.CreateTemp(dir, "output-*.txt")
 	} else {
 		f, s.fileErr = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
@@ -188,7 +192,7 @@ func (s *Spool) makeRoom(written int64) error {
 }
 
 // Persist puts the output into a file at path, now and from now on, and returns where it is. An output that has a file
-// already is moved there.
+// already is moved there. With "" any file in the spool's folder will do.
 func (s *Spool) Persist(path string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +203,7 @@ func (s *Spool) Persist(path string) (string, error) {
 		}
 		return s.path, s.fileErr
 	}
-	if s.path != "" {
+	if s.path != "" && path != "" {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err == nil && os.Rename(s.path, path) == nil {
 			s.path = path
 		}

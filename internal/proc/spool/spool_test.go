@@ -127,7 +127,7 @@ func TestPersistMovesToTheName(t *testing.T) {
 	for _, size := range []int{10, 600_000} {
 		s := New(dir)
 		s.Write(bytes.Repeat([]byte("a"), size))
-		want := filepath.Join(dir, fmt.Sprint(size))
+		want := filepath.Join(dir, "tasks", fmt.Sprint(size))
 		path, err := s.Persist(want)
 		s.Write([]byte("b"))
 		got, _ := os.ReadFile(path)
@@ -135,7 +135,7 @@ func TestPersistMovesToTheName(t *testing.T) {
 			t.Errorf("%d: %q, %v, %d bytes", size, path, err, len(got))
 		}
 	}
-	if files, _ := os.ReadDir(dir); len(files) != 2 {
+	if files, _ := filepath.Glob(filepath.Join(dir, "*", "*")); len(files) != 2 {
 		t.Errorf("%d files", len(files))
 	}
 }
