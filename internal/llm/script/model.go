@@ -16,7 +16,8 @@ import (
 )
 
 // A Model plays a script in process. Requests take the same way as over HTTP: they are written in the Anthropic form,
-// checked, counted and answered; only the network is missing.
+// checked, counted and answered; only the network is missing. A raw step, which has no meaning without one, ends the reply
+// as a stream that could not be understood.
 type Model struct {
 	player *player
 

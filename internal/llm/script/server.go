@@ -91,7 +91,8 @@ func (s *Server) URL() string {
 	return s.url
 }
 
-// Close ends all replies that are under way and stops the server. It returns when nothing of it runs any more.
+// Close ends all replies that are under way, however long they would have stalled, and stops the server. It returns when
+// none of them runs any more.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	server, stop := s.http, s.stop

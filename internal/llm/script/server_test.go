@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -150,6 +151,34 @@ func TestLoopStartsAgainAtItsLine(t *testing.T) {
 			t.Errorf("got %s, want %s", body, want)
 		}
 		history += round
+	}
+}
+
+func TestManyConversationsAtOnceEachGetTheirOwnTurns(t *testing.T) {
+	t.Parallel()
+	s := Serve(t, "turn\nfail 1 error 529\ntext one {{last_user}}\nturn\ntext two {{first_user}}\nsection other\nwhen first_user ~ [02468]$\nturn\ntext even\nturn\ntext even two {{first_user}}")
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			history := fmt.Sprintf(`{"role":"user","content":"talk %d"}`, i)
+			want := []string{"even", fmt.Sprint("even two talk ", i)}
+			if i%2 == 1 {
+				want = []string{fmt.Sprint("one talk ", i), fmt.Sprint("two talk ", i)}
+				if status, body := serveDirectly(s, request(history)); status != 529 {
+					t.Errorf("the first attempt of talk %d: got %d %s", i, status, body)
+				}
+			}
+			for _, w := range want {
+				if _, body := serveDirectly(s, request(history)); !strings.Contains(body, `"text":"`+w+`"`) {
+					t.Errorf("talk %d: got %s, want %s", i, body, w)
+				}
+				history += round
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(s.Requests()); n != 40 {
+		t.Errorf("%d requests are kept", n)
 	}
 }
 
