@@ -80,6 +80,9 @@ func NewHTTPClient() *http.Client {
 	}}
 }
 
+// Close closes the connections that are kept for later requests. The client can still be used.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
 // Warm opens a connection ahead of the first request, when that takes a handshake. It sends no credential, and its
 // failure is of no interest: the request that follows tells.
 func (c *Client) Warm(ctx context.Context) {

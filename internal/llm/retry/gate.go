@@ -10,8 +10,9 @@ import (
 
 // wrapped is what Wrap returns.
 type wrapped struct {
-	model llm.Model
-	opts  Options
+	model  llm.Model
+	opts   Options
+	others []string // the models of opts.Fallback, as they are sent
 
 	mu    sync.Mutex
 	gates map[string]*gate // by model: each has its own limits

@@ -49,7 +49,11 @@ func Wrap(m llm.Model, opts Options) llm.Model {
 			return req
 		}
 	}
-	return &wrapped{model: m, opts: opts, gates: map[string]*gate{}}
+	w := &wrapped{model: m, opts: opts, gates: map[string]*gate{}}
+	for _, name := range opts.Fallback {
+		w.others = append(w.others, opts.Adapt(llm.Request{}, name).Model)
+	}
+	return w
 }
 
 func orDefault(d *time.Duration, value time.Duration) {
@@ -62,6 +66,7 @@ func orDefault(d *time.Duration, value time.Duration) {
 func (w *wrapped) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		r := run{wrapped: w, ctx: ctx, req: req, messages: req.Messages, yield: yield, fallback: w.opts.Fallback}
+		r.req.Messages = w.withoutThinkingOfFallbacks(req)
 		if err := r.untilDone(); err != nil && !errors.Is(err, errLeft) {
 			yield(llm.Delta{}, err)
 		}
@@ -148,16 +153,16 @@ func (r *run) delayAfter(failure *llm.Error) time.Duration {
 	return backoff(r.retries)
 }
 
-// fallBack goes on with the next model. What other models thought is not for it to see: the proof that comes with it
-// is only good for the model that made it.
+// fallBack goes on with the next model.
 func (r *run) fallBack(failure *llm.Error) error {
-	from, to := r.req.Model, r.fallback[0]
+	from, name := r.req.Model, r.fallback[0]
 	r.fallback = r.fallback[1:]
 	r.retries, r.overloads = 0, 0
 	if err := r.announce(0, failure); err != nil {
 		return err
 	}
-	r.req = r.opts.Adapt(r.req, to)
+	r.req = r.opts.Adapt(r.req, name)
+	to := r.req.Model
 	r.req.Messages = WithoutForeignThinking(r.messages, to)
 	return r.emit(llm.Delta{Kind: llm.FellBack, Fallback: &llm.Fallback{From: from, To: to, Trigger: string(failure.Kind)}})
 }

@@ -320,8 +320,8 @@ func TestFallback(t *testing.T) {
 		req := hi
 		req.Messages = []llm.Message{llm.UserText("q"), thought("claude-x"), llm.UserText("q"), thought("claude-z-20260101"), llm.UserText("q"),
 			{Role: llm.Assistant, Model: "claude-x", Blocks: []llm.Block{{Kind: llm.Thinking, Text: "only"}}}, llm.UserText("q")}
-		m := s.start(t, Options{Fallback: []string{"claude-y", "claude-z"}, MaxRetries: 2, Adapt: func(r llm.Request, model string) llm.Request {
-			r.Model, r.MaxTokens = model, 77
+		m := s.start(t, Options{Fallback: []string{"y", "z"}, MaxRetries: 2, Adapt: func(r llm.Request, model string) llm.Request {
+			r.Model, r.MaxTokens = "claude-"+model, 77
 			return r
 		}})
 		o := consume(t.Context(), m, req)
@@ -350,6 +350,10 @@ func TestFallback(t *testing.T) {
 		}
 		if !strings.Contains(s.bodies[2], "thought of claude-x") || len(req.Messages[1].Blocks) != 3 {
 			t.Error("the request of the caller, or those to its model, were changed")
+		}
+		req.Messages = append(req.Messages, thought("claude-y"), llm.UserText("next"))
+		if o := consume(t.Context(), m, req); o.err != nil || !strings.Contains(s.bodies[7], "thought of claude-x") || strings.Contains(s.bodies[7], "thought of claude-y") {
+			t.Errorf("%+v, sent %s", o, s.bodies[7])
 		}
 		if !strings.Contains(last, "thought of claude-z") || strings.Contains(s.bodies[5], "thought of claude-z") {
 			t.Error("a model's own thinking must go to it, and to it only")
