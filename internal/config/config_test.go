@@ -140,6 +140,10 @@ func TestEveryValueKnowsItsOrigin(t *testing.T) {
 	if v, ok := s.Value("cleanupPeriodDays"); !ok || v.Set || string(v.JSON) != "30" || v.Origin.String() != "default" {
 		t.Errorf("default: %+v", v)
 	}
+	w.write(User, "{\"mcpServers\":\n{\"a.b\":{\"command\":\"x\"}}}")
+	if v, ok := w.load().Value(`mcpServers."a.b".command`); !ok || string(v.JSON) != `"x"` || v.Origin.String() != w.file(User)+":2:19" {
+		t.Errorf("inside a whole: %s %s", v.JSON, v.Origin)
+	}
 	if _, ok := s.Value("permissions.alow"); ok {
 		t.Error("a key that does not exist has a value")
 	}

@@ -121,6 +121,11 @@ func (d doc) remove(path []string) ([]splice, error) {
 	case sp.nextKey >= 0:
 		return []splice{{sp.keyStart, sp.nextKey, nil}}, nil
 	}
+	// It is the last member. The comma before it goes with it; when it is the only one, a comma behind it must go instead.
+	behind := scanReader(io.NewSectionReader(d.r, sp.end, d.size-sp.end))
+	if c, err := behind.space(); err == nil && c == ',' {
+		return []splice{{sp.keyStart, sp.end + behind.offset() + 1, nil}}, nil
+	}
 	return []splice{{sp.prevEnd, sp.end, nil}}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Options says where settings are.
@@ -151,7 +152,7 @@ func reason(err error) string {
 func readRegular(file string, limit int64) ([]byte, stamp, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		if notDir(err) {
+		if errors.Is(err, syscall.ENOTDIR) {
 			err = fs.ErrNotExist // .claude is a file, so there are no settings below it
 		}
 		return nil, stamp{}, err
@@ -174,8 +175,6 @@ func readRegular(file string, limit int64) ([]byte, stamp, error) {
 	}
 	return data, st, err
 }
-
-func notDir(err error) bool { return strings.Contains(err.Error(), "not a directory") }
 
 func stampOf(info fs.FileInfo) stamp {
 	return stamp{info.Size(), info.ModTime().UnixNano(), inode(info)}

@@ -137,10 +137,7 @@ func reference(out *strings.Builder, s *shape, prefix, trust string) {
 		} else {
 			value := f.expected()
 			if f.shape.kind == kindMap {
-				value = "an object of " + strings.TrimPrefix(strings.TrimPrefix(inner.elem.expected(), "a "), "an ") + "s by name"
-				if inner.elem.kind == kindSwitch || inner.elem.kind == kindRaw {
-					value = "an object"
-				}
+				value = "an object: " + inner.elem.expected() + " by name"
 			}
 			note := ""
 			if waits != "" {

@@ -151,6 +151,9 @@ func (s *Snapshot) Value(key string) (Value, bool) {
 		v.JSON = marshal(tree)
 		return v, true
 	}
+	if v, ok := s.inside(v, path); ok {
+		return v, true
+	}
 	if f.hasDefault && shape == f.shape {
 		v.JSON = json.RawMessage(f.def)
 		if f.shape.kind == kindText {
@@ -158,6 +161,26 @@ func (s *Snapshot) Value(key string) (Value, bool) {
 		}
 	}
 	return v, true
+}
+
+// inside finds a value in an object that layers replace as a whole.
+func (s *Snapshot) inside(v Value, path []string) (Value, bool) {
+	for cut := len(path) - 1; cut > 0; cut-- {
+		e := s.entries[canonical(path[:cut])]
+		if e == nil || e.isList {
+			continue
+		}
+		n := e.node
+		for _, name := range path[cut:] {
+			if n = n.member(name); n == nil {
+				return v, false
+			}
+		}
+		v.Set, v.JSON, v.Origin = true, n.appendJSON(nil), e.origin
+		v.Origin.off = n.off
+		return v, true
+	}
+	return v, false
 }
 
 func canonical(path []string) string {
@@ -241,7 +264,7 @@ func (s *Snapshot) Effective() json.RawMessage {
 	return marshal(tree)
 }
 
-// Source returns the JSON of each text that was read, weakest first.
+// Sources returns the JSON of each text that was read, weakest first.
 func (s *Snapshot) Sources() []Source {
 	var out []Source
 	for _, t := range s.texts {
