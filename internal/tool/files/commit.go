@@ -39,11 +39,11 @@ func (k *kit) commit(ctx context.Context, c change) (hash string, info fs.FileIn
 	} else if err := os.MkdirAll(filepath.Dir(c.path), 0o777); err != nil {
 		return "", nil, fmt.Errorf("the folder of %s cannot be made: %w", c.path, plain(err))
 	}
+	defer c.held.dropNote()
 	temp, err := c.createTemp()
 	if err != nil {
 		return "", nil, fmt.Errorf("%s was not changed: no file can be written in its folder: %w", c.path, plain(err))
 	}
-	defer c.held.dropNote()
 	defer os.Remove(temp.Name()) // after the rename there is nothing left to remove
 	hash, info, err = c.fill(ctx, temp)
 	if closeErr := temp.Close(); err == nil {
@@ -78,23 +78,17 @@ func (k *kit) save(ctx context.Context, path, after string) error {
 	return nil
 }
 
-// createTemp makes a temporary file and notes its name, for the case that this process is killed.
+// createTemp makes a temporary file. Its name is noted first, for the case that this process is killed.
 func (c change) createTemp() (*os.File, error) {
 	mode := fs.FileMode(0o600)
 	if c.from == nil {
 		mode = 0o666 // less the umask: a new file gets the mode that any program would give it
 	}
 	name := filepath.Join(filepath.Dir(c.path), strings.Replace(tempPattern, "*", rand.Text(), 1))
-	temp, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
+	if err := c.held.noteTemp(name); err != nil {
 		return nil, err
 	}
-	if err := c.held.noteTemp(temp.Name()); err != nil {
-		temp.Close()
-		os.Remove(temp.Name())
-		return nil, err
-	}
-	return temp, nil
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 }
 
 // fill writes the content and gives the file the mode and owner it is to have.

@@ -375,7 +375,7 @@ func TestEditOfALargeFileNeedsLittleMemory(t *testing.T) {
 	}
 	size := int64(300 << 20)
 	if raceEnabled {
-		size = 80 << 20
+		size = 24 << 20
 	}
 	d := newDesk(t)
 	f, err := os.Create(d.path("big"))

@@ -1,0 +1,35 @@
+package files_test
+
+import (
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// editOnFullDisk stands for a full disk by a limit on the size of files.
+func editOnFullDisk(d *desk) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	if _, err := d.call("Read", args{"file_path": "big"}); err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err != nil {
+		return err
+	}
+	for _, call := range []struct {
+		tool string
+		in   args
+	}{
+		{"Edit", args{"file_path": "big", "old_string": "small", "new_string": "large"}},
+		{"Write", args{"file_path": "big", "content": strings.Repeat("x", 3<<20)}},
+		{"Write", args{"file_path": "new", "content": strings.Repeat("x", 3<<20)}},
+	} {
+		_, err := d.call(call.tool, call.in)
+		if err == nil {
+			return errors.New(call.tool + " succeeded")
+		}
+		fmt.Println(err)
+	}
+	return nil
+}

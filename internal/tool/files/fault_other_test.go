@@ -1,0 +1,7 @@
+//go:build !linux
+
+package files_test
+
+import "errors"
+
+func editOnFullDisk(*desk) error { return errors.New("not here") }
