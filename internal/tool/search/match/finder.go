@@ -35,6 +35,7 @@ func isLower(b byte) bool { return 'a' <= b && b <= 'z' }
 type finder struct {
 	needles []needle
 	fold    bool
+	at      int  // how far into a match the strings stand, or anywhere
 	odd     bool // a string holds k or s, which a character outside ASCII folds to
 }
 
@@ -52,7 +53,7 @@ func newFinder(re *syntax.Regexp) (f *finder, exact bool) {
 	if w.cost() > usefulMax {
 		return nil, false
 	}
-	f = &finder{fold: w.fold}
+	f = &finder{fold: w.fold, at: w.at}
 	for _, s := range w.list {
 		n := needle{text: s, fold: w.fold}
 		for k := range len(s) {
@@ -64,6 +65,14 @@ func newFinder(re *syntax.Regexp) (f *finder, exact bool) {
 		f.needles = append(f.needles, n)
 	}
 	return f, i.exact && i.precise && !f.odd
+}
+
+// patience is how many bytes must lie between strings found in vain, on average, for the finder to be of use.
+func (f *finder) patience() int {
+	if f.at != anywhere {
+		return 8
+	}
+	return 48
 }
 
 // usable reports whether every match in b contains one of the strings. Two characters outside ASCII fold to k and s.

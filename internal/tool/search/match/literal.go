@@ -11,7 +11,10 @@ import (
 type words struct {
 	list []string
 	fold bool
+	at   int // how many bytes into a match they stand, or anywhere
 }
+
+const anywhere = -1
 
 const (
 	maxWords  = 4 // more strings than that are no quicker to find than the automaton runs
@@ -25,6 +28,7 @@ type insight struct {
 	exact   bool
 	precise bool  // and every one of these is a match, wherever it stands
 	need    words // every match contains one of these, if there are any
+	width   int   // bytes of every match, or anywhere if they differ
 }
 
 // nothing is what is known about the empty expression.
@@ -47,22 +51,24 @@ func inspect(re *syntax.Regexp) insight {
 		return inspect(re.Sub[0])
 	case syntax.OpPlus:
 		i := inspect(re.Sub[0])
-		return insight{need: i.best()}
+		return insight{need: i.best(), width: anywhere}
 	case syntax.OpQuest:
 		i := inspect(re.Sub[0])
 		if !i.exact || len(i.whole.list) >= maxSpread {
-			return insight{}
+			return unknownInsight
 		}
 		i.whole.list = append(slices.Clone(i.whole.list), "")
-		i.need = words{}
+		i.width = anywhere
 		return i
 	case syntax.OpConcat:
 		return inspectConcat(re)
 	case syntax.OpAlternate:
 		return inspectAlternate(re)
 	}
-	return insight{}
+	return unknownInsight
 }
+
+var unknownInsight = insight{width: anywhere}
 
 func inspectLiteral(re *syntax.Regexp) insight {
 	if re.Flags&syntax.FoldCase == 0 {
@@ -74,25 +80,38 @@ func inspectLiteral(re *syntax.Regexp) insight {
 		if r < utf8.RuneSelf {
 			s.add(exactly(words{list: []string{lowerASCII(string(r))}, fold: true}))
 		} else {
-			s.add(insight{})
+			s.add(unknownInsight)
 		}
 	}
 	return s.insight()
 }
 
-func exactly(w words) insight { return insight{whole: w, exact: true, precise: true} }
-
-func inspectClass(re *syntax.Regexp) insight {
-	i := insight{exact: true, precise: true}
-	for k := 0; k+1 < len(re.Rune); k += 2 {
-		for r := re.Rune[k]; r <= re.Rune[k+1]; r++ {
-			if len(i.whole.list) == maxWords {
-				return insight{}
-			}
-			i.whole.list = append(i.whole.list, string(r))
+// exactly is the insight that matches are the words of w.
+func exactly(w words) insight {
+	i := insight{whole: w, exact: true, precise: true, width: len(w.list[0])}
+	for _, s := range w.list {
+		// The letters k and s are also folded to by longer characters.
+		if len(s) != i.width || w.fold && strings.ContainsAny(s, "ks") {
+			i.width = anywhere
 		}
 	}
 	return i
+}
+
+func inspectClass(re *syntax.Regexp) insight {
+	var list []string
+	for k := 0; k+1 < len(re.Rune); k += 2 {
+		for r := re.Rune[k]; r <= re.Rune[k+1] && len(list) <= maxWords; r++ {
+			list = append(list, string(r))
+		}
+	}
+	if len(list) > 0 && len(list) <= maxWords {
+		return exactly(words{list: list})
+	}
+	if n := len(re.Rune); n > 0 && re.Rune[n-1] < utf8.RuneSelf {
+		return insight{width: 1}
+	}
+	return unknownInsight
 }
 
 func inspectConcat(re *syntax.Regexp) insight {
@@ -106,33 +125,51 @@ func inspectConcat(re *syntax.Regexp) insight {
 // A sequence joins the insights of parts that follow each other. As long as parts are exact their strings grow
 // together; a part that is not cuts them, and the best piece is kept.
 type sequence struct {
-	open insight // what the last parts spell
-	need words
-	cut  bool
+	open   insight // what the last parts spell
+	openAt int     // how far into the match that begins
+	width  int     // of all parts so far
+	need   words
+	cut    bool
 }
 
 func newSequence() *sequence { return &sequence{open: nothing()} }
 
 func (s *sequence) add(next insight) {
+	before := s.width
+	s.width = plus(s.width, next.width)
 	if joined, ok := join(s.open, next); ok {
 		s.open = joined
 		return
 	}
 	s.cut = true
-	s.need = better(s.need, s.open.whole)
-	if next.exact {
-		s.open = next
-		return
+	s.need = better(s.need, s.open.whole.moved(s.openAt))
+	s.open, s.openAt = next, before
+	if !next.exact {
+		s.need = better(s.need, next.need.moved(before))
+		s.open, s.openAt = nothing(), s.width
 	}
-	s.need = better(s.need, next.need)
-	s.open = nothing()
 }
 
 func (s *sequence) insight() insight {
 	if !s.cut {
+		s.open.width = s.width
 		return s.open
 	}
-	return insight{need: better(s.need, s.open.whole)}
+	return insight{need: better(s.need, s.open.whole.moved(s.openAt)), width: s.width}
+}
+
+// moved returns w as part of a match that has n bytes before it.
+func (w words) moved(n int) words {
+	w.at = plus(w.at, n)
+	return w
+}
+
+// plus adds widths, of which one may be unknown.
+func plus(a, b int) int {
+	if a == anywhere || b == anywhere {
+		return anywhere
+	}
+	return a + b
 }
 
 // join spells a and then b, if both are exact and the result stays small.
@@ -152,7 +189,7 @@ func join(a, b insight) (insight, bool) {
 	// Where only one of the two ignores case, the joined strings ignore it too and so promise too much.
 	sameCase := a.whole.fold == b.whole.fold || a.whole.blank() || b.whole.blank()
 	return insight{
-		whole: folded(words{both, a.whole.fold || b.whole.fold}),
+		whole: folded(words{list: both, fold: a.whole.fold || b.whole.fold}),
 		exact: true, precise: a.precise && b.precise && sameCase,
 	}, true
 }
@@ -166,20 +203,29 @@ func inspectAlternate(re *syntax.Regexp) insight {
 	lacking := false // some alternative needs nothing
 	for k, sub := range re.Sub {
 		i := inspect(sub)
+		best := i.best()
+		if k == 0 {
+			all.width, need.at = i.width, best.at
+		}
+		if i.width != all.width {
+			all.width = anywhere
+		}
+		if best.at != need.at {
+			need.at = anywhere
+		}
 		all.exact = all.exact && i.exact
 		all.precise = all.precise && i.precise && (k == 0 || i.whole.fold == all.whole.fold)
-		all.whole = folded(words{append(all.whole.list, i.whole.list...), all.whole.fold || i.whole.fold})
-		best := i.best()
+		all.whole = folded(words{list: append(all.whole.list, i.whole.list...), fold: all.whole.fold || i.whole.fold})
 		lacking = lacking || best.cost() >= unusable
-		need = folded(words{append(need.list, best.list...), need.fold || best.fold})
+		need = folded(words{list: append(need.list, best.list...), fold: need.fold || best.fold, at: need.at})
 	}
 	switch {
 	case all.exact && len(all.whole.list) <= maxSpread:
 		return all
 	case lacking:
-		return insight{}
+		return insight{width: all.width}
 	}
-	return insight{need: need}
+	return insight{need: need, width: all.width}
 }
 
 // best returns the strings of i that are worth looking for.
@@ -235,6 +281,9 @@ func (w words) cost() float64 {
 			}
 		}
 		sum += first/4 + first*second
+	}
+	if w.at != anywhere {
+		return sum / 8 // what was found is then judged by a few bytes, not by the line
 	}
 	return sum
 }

@@ -15,9 +15,9 @@ type Scanner struct {
 	invalid triState
 	engines [2]engines // for text that is UTF-8, and for text that is not
 
-	rejected, accepted int // lines that had the string but did not match, and that did
-	spent              int // bytes passed while they were found
-	common             bool
+	rejected int  // strings found that did not belong to a match
+	passed   int  // bytes passed to find these
+	common   bool // the strings are so common that the automaton alone is quicker
 }
 
 type triState int8
@@ -30,8 +30,8 @@ const (
 
 // engines are the automata of a pattern: whether and where a match ends, and from there back to its start.
 type engines struct {
-	forward, backward *dfa
-	useless           bool
+	forward, anchored, backward *dfa
+	useless                     bool
 }
 
 // NewScanner returns a scanner of p for one goroutine.
@@ -57,25 +57,49 @@ func (s *Scanner) Start(text []byte) {
 // NextLine returns the first line at or after from, which must be the start of a line, that matches. The line ends before
 // its line break. ok is false when there is none.
 func (s *Scanner) NextLine(from int) (start, end int, ok bool) {
-	for from < len(s.text) {
+	for next := from; next < len(s.text); {
 		if s.blind || s.common && !s.p.exact {
-			return s.nextByAutomaton(from)
+			start, _ = s.lineAround(next, from)
+			return s.nextByAutomaton(start)
 		}
-		at := s.search.find(from)
+		at := s.search.find(next)
 		if at < 0 {
-			return 0, 0, false
+			break
 		}
-		start, end = s.lineAround(at, from)
-		if s.p.exact || s.matches(start, end) {
-			s.accepted++
+		after, ok := at, true
+		if !s.p.exact {
+			after, ok = s.judge(at, from)
+		}
+		if ok {
+			start, end = s.lineAround(at, from)
 			return start, end, true
 		}
 		s.rejected++
-		s.spent += end + 1 - from
-		s.common = s.rejected > 200 && s.spent < 48*s.rejected
-		from = end + 1
+		s.passed += after - next
+		s.common = s.rejected > 400 && s.passed < s.rejected*s.p.finder.patience()
+		next = after
 	}
 	return 0, 0, false
+}
+
+// judge decides whether the string found at position at belongs to a match, and if not where to look on. When it is known
+// how far into a match the string stands, a few bytes are enough; else the line is searched.
+func (s *Scanner) judge(at, from int) (after int, ok bool) {
+	if offset := s.p.finder.at; offset != anywhere {
+		e := s.automata()
+		if at-offset < from {
+			return at + 1, false
+		}
+		if !e.useless {
+			found := e.anchored.forward(s.text, at-offset, true)
+			if !e.anchored.broken {
+				return at + 1, found >= 0
+			}
+			e.useless = true
+		}
+	}
+	start, end := s.lineAround(at, from)
+	return end + 1, s.matches(start, end)
 }
 
 // lineAround returns the line around position at; no line before floor is looked at.
@@ -205,7 +229,7 @@ func (s *Scanner) automata() *engines {
 			compile = s.p.lax
 		}
 		if prog := compile(); prog != nil {
-			e.forward = newDFA(prog, prog.loop, false)
+			e.forward, e.anchored = newDFA(prog, prog.loop, false), newDFA(prog, prog.start, false)
 		} else {
 			e.useless = true
 		}
