@@ -1,0 +1,224 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"gofer/internal/event"
+	"gofer/internal/llm"
+	"gofer/internal/session"
+	"gofer/internal/ui/control"
+	"gofer/internal/ui/headless"
+	"gofer/internal/ui/plain"
+	"gofer/internal/ui/stdin"
+)
+
+// run answers a prompt, or serves a client.
+func run(ctx context.Context, w World, args []string) error {
+	f, words, err := parseFlags(args)
+	switch {
+	case err != nil:
+		return err
+	case f.Help:
+		fmt.Fprint(w.Stdout, help())
+		return nil
+	case f.Version:
+		fmt.Fprintln(w.Stdout, Version+" (gofer)")
+		return nil
+	}
+	p, err := newPlace(w, f)
+	if err != nil {
+		return err
+	}
+	if f.Input == headless.StreamJSON {
+		return serveClient(ctx, w, f, p)
+	}
+	terminal := isTerminal(w.Stdin) && isTerminal(w.Stdout)
+	if words == "" && terminal && !f.Print {
+		fmt.Fprint(w.Stdout, help())
+		return nil
+	}
+	in, err := stdin.Read(ctx, w.Stdin, words != "")
+	if err != nil {
+		return fmt.Errorf("reading standard input: %w", err)
+	}
+	text := join(words, in.Text)
+	if strings.TrimSpace(text) == "" {
+		return errors.New("Input must be provided either through stdin or as a prompt argument when using --print") //nolint:staticcheck // scripts look for this text
+	}
+	return answerPrompt(ctx, w, f, p, text, in.Late, terminal && !f.Print)
+}
+
+// join makes one prompt of the argument and what was piped.
+func join(words, piped string) string {
+	if words == "" || piped == "" {
+		return words + piped
+	}
+	return words + "\n" + piped
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Name() != os.DevNull && !strings.HasSuffix(f.Name(), os.DevNull)
+}
+
+// answerPrompt runs one prompt to its result.
+func answerPrompt(ctx context.Context, w World, f Flags, p place, text string, late <-chan string, watch bool) error {
+	e, err := newEngine(ctx, w, f, p)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	s := e.session
+	records := s.Watch(context.WithoutCancel(ctx), 0)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx) }()
+	go func() {
+		s.Submit(ctx, session.Input{Blocks: []llm.Block{llm.TextBlock(text)}})
+		if late != nil {
+			forwardLate(ctx, s, late)
+		} else {
+			s.Finish(ctx)
+		}
+	}()
+	result, err := show(w.Stdout, s.ID, f, watch, records, func() {
+		if late != nil {
+			s.Finish(ctx)
+		}
+	})
+	<-served
+	return outcome(result, err)
+}
+
+// forwardLate lets what still comes from standard input join the turn that runs.
+func forwardLate(ctx context.Context, s *session.Session, late <-chan string) {
+	select {
+	case text, ok := <-late:
+		if ok {
+			s.Submit(ctx, session.Input{Blocks: []llm.Block{llm.TextBlock("This came from standard input:\n" + text)}})
+		}
+	case <-ctx.Done():
+	}
+}
+
+// show writes what the session says, in the form that was asked for. first is called after the first result.
+func show(out io.Writer, id string, f Flags, watch bool, records func(func(session.Record) bool), first func()) (*event.Result, error) {
+	seen := false
+	tapped := func(yield func(session.Record) bool) {
+		records(func(r session.Record) bool {
+			ok := yield(r)
+			if _, isResult := r.Event.(event.Result); isResult && !seen {
+				seen = true
+				go first()
+			}
+			return ok
+		})
+	}
+	if watch {
+		return plain.Show(out, tapped, style(out)), nil
+	}
+	return headless.Write(out, id, tapped, headless.Options{Format: f.Output, Verbose: f.Verbose, Partial: f.Partial, Hooks: f.HookEvents})
+}
+
+func style(out io.Writer) plain.Style {
+	if f, ok := out.(*os.File); ok && isTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
+		return plain.ANSI
+	}
+	return plain.Style{}
+}
+
+// outcome turns the last result into the error of the run.
+func outcome(r *event.Result, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case r == nil:
+		return errors.New("the run ended without a result")
+	case r.IsError:
+		return errResult
+	}
+	return nil
+}
+
+// serveClient talks to a program over standard input and output.
+func serveClient(ctx context.Context, w World, f Flags, p place) error {
+	e, err := newEngine(ctx, w, f, p)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	s := e.session
+	conn := control.NewConn(w.Stdout)
+	records := s.Watch(context.WithoutCancel(ctx), 0)
+	served := make(chan error, 1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { served <- s.Serve(ctx) }()
+	broken := make(chan error, 1)
+	go func() {
+		err := conn.Serve(ctx, w.Stdin, control.Options{Handlers: e.handlers(), User: e.userLine})
+		if err != nil {
+			cancel(err)
+		}
+		s.Finish(ctx)
+		broken <- err
+	}()
+	result, err := headless.Write(conn, s.ID, records, headless.Options{Format: headless.StreamJSON, Verbose: true, Partial: f.Partial, Hooks: f.HookEvents})
+	<-served
+	if inputErr := <-broken; inputErr != nil {
+		return inputErr
+	}
+	if result == nil && err == nil {
+		return nil // the client said nothing
+	}
+	return outcome(result, err)
+}
+
+// userLine takes a message that the client sent.
+func (e *engine) userLine(ctx context.Context, u control.UserMessage) error {
+	var m llm.Message
+	if err := json.Unmarshal(u.Message, &m); err != nil {
+		return &control.LineError{Line: u.Message, Err: err}
+	}
+	in := session.Input{UUID: u.UUID, Blocks: m.Blocks, Replay: e.flags.Replay, NoReply: u.ShouldQuery != nil && !*u.ShouldQuery}
+	return e.session.Submit(ctx, in)
+}
+
+// handlers answer the requests of a client.
+func (e *engine) handlers() map[string]control.Handler {
+	return map[string]control.Handler{
+		"initialize": func(context.Context, json.RawMessage) (any, error) {
+			return map[string]any{
+				"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
+				"models": e.modelList(), "account": map[string]string{"apiKeySource": e.keySource(), "tokenSource": e.keySource()}, "pid": os.Getpid(),
+				"claude_code_version": Protocol, "gofer_version": Version,
+			}, nil
+		},
+		"interrupt": func(ctx context.Context, _ json.RawMessage) (any, error) {
+			e.session.Interrupt(ctx)
+			return map[string]any{"still_queued": []any{}}, nil
+		},
+		"set_model": func(_ context.Context, raw json.RawMessage) (any, error) {
+			var req struct{ Model string }
+			if err := json.Unmarshal(raw, &req); err != nil {
+				return nil, err
+			}
+			e.brain.setModel(req.Model)
+			return map[string]any{"model": e.brain.info().ID}, nil
+		},
+	}
+}
+
+func (e *engine) modelList() []any {
+	var list []any
+	for _, m := range e.brain.catalog.All() {
+		list = append(list, map[string]any{"value": m.ID, "resolvedModel": m.ID, "displayName": m.ID, "description": "",
+			"supportsEffort": m.Efforts != nil, "supportedEffortLevels": m.Efforts, "supportsAdaptiveThinking": m.Thinking == "adaptive"})
+	}
+	return list
+}
