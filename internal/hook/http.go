@@ -92,7 +92,9 @@ func wildcard(pattern, text string) bool {
 	return strings.HasSuffix(text, last)
 }
 
-var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`) })
+var variable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
+})
 
 // expandHeader puts the values of variables into a header: only of those that the hook lists and the settings allow. Others are
 // empty, so that a project cannot have the user's secrets sent away.

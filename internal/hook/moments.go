@@ -57,12 +57,16 @@ func responseOf(r tool.Result) any {
 
 // PostToolUseFailure is the moment after a call that failed.
 func (e *Engine) PostToolUseFailure(ctx context.Context, c tool.Call, failure string, interrupted bool, took time.Duration) Outcome {
-	return e.Run(ctx, aboutCall(PostToolUseFailure, c, struct {
+	return e.Run(ctx, failureInput(c, failure, interrupted, took))
+}
+
+func failureInput(c tool.Call, failure string, interrupted bool, took time.Duration) Input {
+	return aboutCall(PostToolUseFailure, c, struct {
 		toolFields
 		Error       string `json:"error"`
 		IsInterrupt bool   `json:"is_interrupt"`
 		DurationMS  int64  `json:"duration_ms"`
-	}{fieldsOf(c), failure, interrupted, took.Milliseconds()}))
+	}{fieldsOf(c), failure, interrupted, took.Milliseconds()})
 }
 
 // A BatchCall is one call of a reply and what came of it.

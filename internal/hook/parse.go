@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,10 +48,9 @@ func Parse(raw json.RawMessage, src Source) ([]Group, error) {
 }
 
 func parseHook(text json.RawMessage) (Hook, error) {
+	// A field of a later version is not a reason to drop a hook: it may be one that refuses.
 	var h Hook
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&h); err != nil {
+	if err := json.Unmarshal(text, &h); err != nil {
 		return Hook{}, err
 	}
 	return h, h.check()

@@ -34,17 +34,23 @@ type job struct {
 
 // Run runs all hooks for the moment and joins what they say. It returns when all have ended that do not go on in the
 // background, or soon after ctx has ended.
-func (e *Engine) Run(ctx context.Context, in Input) Outcome {
-	o := Outcome{Event: in.Event}
+func (e *Engine) Run(ctx context.Context, in Input) Outcome { return e.begin(ctx, in)() }
+
+// begin starts the hooks. The returned function waits for them.
+func (e *Engine) begin(ctx context.Context, in Input) (wait func() Outcome) {
+	nothing := func() Outcome { return Outcome{Event: in.Event} }
+	if ctx.Err() != nil {
+		return nothing
+	}
 	jobs := e.jobs(in)
-	if len(jobs) == 0 || ctx.Err() != nil {
-		return o
+	if len(jobs) == 0 {
+		return nothing
 	}
 	facts := e.facts()
 	stdin, err := in.encode(facts)
 	if err != nil {
 		e.warn(err.Error())
-		return o
+		return nothing
 	}
 	answers := make([]chan answer, len(jobs))
 	for i := range jobs {
@@ -54,6 +60,12 @@ func (e *Engine) Run(ctx context.Context, in Input) Outcome {
 		answers[i] = make(chan answer, 1)
 		e.launch(ctx, *j, answers[i])
 	}
+	return func() Outcome { return e.collect(in, jobs, answers) }
+}
+
+// collect joins the answers in the order of the jobs.
+func (e *Engine) collect(in Input, jobs []job, answers []chan answer) Outcome {
+	o := Outcome{Event: in.Event}
 	for i, j := range jobs {
 		a := <-answers[i]
 		o.Ran++

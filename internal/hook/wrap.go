@@ -97,16 +97,17 @@ func (e *Engine) after(ctx context.Context, c tool.Call, res tool.Result, err er
 
 // afterInterrupt tells hooks of a call that the person stopped. The person does not wait for them.
 func (e *Engine) afterInterrupt(ctx context.Context, c tool.Call, err error, took time.Duration) {
-	if !e.Has(PostToolUseFailure) || !e.track() {
+	if !e.track() {
 		return
 	}
 	why := context.Cause(ctx)
 	if err != nil {
 		why = err
 	}
+	wait := e.begin(context.WithoutCancel(ctx), failureInput(c, why.Error(), true, took))
 	go func() { // waited for by Close
 		defer e.background.Done()
-		e.PostToolUseFailure(context.WithoutCancel(ctx), c, why.Error(), true, took)
+		wait()
 	}()
 }
 
