@@ -31,8 +31,7 @@ func locate(s *scanner, paths ...[]string) ([]*spot, error) {
 	for i, path := range paths {
 		spots[i] = &spot{path: path, keyStart: -1, nextKey: -1, firstKey: -1, lastEnd: -1}
 	}
-	c, err := s.space()
-	if err != nil {
+	if _, err := s.space(); err != nil {
 		return nil, err
 	}
 	if ok, err := s.fill(); !ok {
@@ -41,7 +40,8 @@ func locate(s *scanner, paths ...[]string) ([]*spot, error) {
 	if err := s.find(spots, 0); err != nil {
 		return nil, err
 	}
-	if c, err = s.space(); err != nil {
+	c, err := s.space()
+	if err != nil {
 		return nil, err
 	}
 	if ok, err := s.fill(); ok || err != nil {

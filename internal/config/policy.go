@@ -21,7 +21,6 @@ type PolicyRule struct {
 	Pattern string
 	Reason  string
 	Origin  Origin
-	Line    int
 }
 
 // policyLists maps the names of the file to the lists of the settings.
@@ -108,7 +107,7 @@ func parsePolicy(l Layer, file string, data []byte) (rules []PolicyRule, problem
 				fault(o, name.Value, "the pattern is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 				continue
 			}
-			rules = append(rules, PolicyRule{list, entry.Pattern, entry.Reason, o, item.Line})
+			rules = append(rules, PolicyRule{list, entry.Pattern, entry.Reason, o})
 		}
 	}
 	return rules, problems

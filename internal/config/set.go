@@ -131,7 +131,7 @@ func check(l Layer, path []string, value any) error {
 		if p.Severity == Note {
 			continue
 		}
-		return fmt.Errorf("%s: %s", p.Key, strings.TrimPrefix(p.Message, "has no effect here: it "))
+		return fmt.Errorf("%s: %s", p.Key, strings.TrimPrefix(p.Message, "has no effect here: "))
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -142,5 +144,43 @@ func TestModesAndLinksStay(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(w.project, ".claude", ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestAFullDiskChangesNothing is a write that fails half way.
+func TestAFullDiskChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(User, `{"model":"x"}`)
+	full := errors.New("no space left on device")
+	err := replace(w.file(User), 0o600, func(out io.Writer) error {
+		io.WriteString(out, `{"mod`)
+		return full
+	})
+	if !errors.Is(err, full) || w.read(w.file(User)) != `{"model":"x"}` {
+		t.Errorf("%v: %s", err, w.read(w.file(User)))
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.config, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestWhereConfigIs(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	for _, test := range []struct {
+		env    map[string]string
+		dir    string
+		state  string
+		chosen bool
+	}{
+		{nil, filepath.Join(home, ".claude"), filepath.Join(home, ".claude.json"), false},
+		{map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(home, "c")}, filepath.Join(home, "c"), filepath.Join(home, "c", ".claude.json"), true},
+		{map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(home, "c"), "GOFER_CONFIG_DIR": filepath.Join(home, "g")}, filepath.Join(home, "g"), filepath.Join(home, "g", ".claude.json"), true},
+	} {
+		dir, chosen := ConfigDir(func(name string) string { return test.env[name] }, home)
+		if state := OpenState(dir, chosen, home).File(); dir != test.dir || chosen != test.chosen || state != test.state {
+			t.Errorf("%v: %s %v %s", test.env, dir, chosen, state)
+		}
 	}
 }

@@ -118,39 +118,53 @@ func (s *shape) names() []string {
 	return names
 }
 
+// fieldOf reads all tags of a field in one pass: StructTag.Get would read them anew for each of a dozen names, at every start.
 func fieldOf(sf reflect.StructField, index int) *field {
-	tags := readTags(string(sf.Tag))
-	f := &field{name: tags["json"], desc: tags["desc"], index: index}
+	f := &field{index: index}
+	for tag := string(sf.Tag); ; {
+		name, rest, ok := strings.Cut(strings.TrimLeft(tag, " "), `:"`)
+		if !ok {
+			break
+		}
+		value, rest, _ := strings.Cut(rest, `"`)
+		tag = rest
+		switch name {
+		case "json":
+			f.name = value
+		case "desc":
+			f.desc = value
+		case "default":
+			f.def, f.hasDefault = value, true
+		case "enum":
+			f.enum = split(value)
+		case "keys":
+			f.keys = split(value)
+		case "min":
+			f.min = number(value)
+		case "max":
+			f.max = number(value)
+		case "trust":
+			f.trust = value
+		case "merge":
+			f.replace = value == "replace"
+		case "needs":
+			f.needed = true
+		case "list":
+			f.cap, f.widen = value == "cap", value == "widen"
+		case "never":
+			for _, layer := range split(value) {
+				l, _ := LayerOf(layer)
+				f.never = append(f.never, l)
+			}
+		case "only":
+			f.only, _ = LayerOf(value)
+		}
+	}
 	if f.name == "-" {
 		return nil
 	}
 	f.shape = shapeOf(sf.Type)
-	f.def, f.hasDefault = tags["default"]
-	f.enum, f.keys = split(tags["enum"]), split(tags["keys"])
-	f.min, f.max = number(tags["min"]), number(tags["max"])
-	f.trust, f.replace, f.needed = tags["trust"], tags["merge"] == "replace", tags["needs"] != ""
-	f.cap, f.widen = tags["list"] == "cap", tags["list"] == "widen"
-	for _, name := range split(tags["never"]) {
-		l, _ := LayerOf(name)
-		f.never = append(f.never, l)
-	}
-	if only := tags["only"]; only != "" {
-		f.only, _ = LayerOf(only)
-	}
 	return f
-}
-
-// readTags reads all tags of a field in one pass: StructTag.Get would read them anew for each of a dozen names.
-func readTags(tag string) map[string]string {
-	tags := make(map[string]string, 4)
-	for {
-		name, rest, ok := strings.Cut(strings.TrimLeft(tag, " "), `:"`)
-		if !ok {
-			return tags
-		}
-		value, rest, _ := strings.Cut(rest, `"`)
-		tags[name], tag = value, rest
-	}
 }
 
 func split(s string) []string {
@@ -161,9 +175,6 @@ func split(s string) []string {
 }
 
 func number(s string) *float64 {
-	if s == "" {
-		return nil
-	}
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		panic("config: a tag is not a number: " + s)
@@ -215,7 +226,7 @@ func (s *shape) expected() string {
 func (f *field) forbids(l Layer) string {
 	switch {
 	case f.only != Default && l != f.only:
-		return "counts only in " + f.only.String() + " settings"
+		return "it counts only in " + f.only.String() + " settings"
 	case slices.Contains(f.never, l):
 		return l.String() + " settings may not set this"
 	}
