@@ -38,7 +38,7 @@ func startDirect(pr prepared) (*Process, error) {
 		state, err := child.Wait()
 		unix.Kill(-p.PID, unix.SIGKILL)
 		if err != nil {
-			p.end(Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL", Lost: true})
+			p.end(lost())
 			return
 		}
 		p.end(exitOf(state.Sys().(syscall.WaitStatus), state.SysUsage().(*syscall.Rusage)))

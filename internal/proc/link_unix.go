@@ -80,15 +80,21 @@ func (r *Runner) drop(l *link) {
 	}
 }
 
-// Close kills all commands that still run and returns when they are dead. Start fails from then on.
+// Close kills all commands that still run and returns when they are dead. Start fails from then on. With no command
+// running it does not wait.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	r.shut = true
 	l := r.back.link
 	r.mu.Unlock()
 	if l != nil {
+		l.mu.Lock()
+		idle := len(l.open) == 0
+		l.mu.Unlock()
 		l.closing.Do(func() { l.wire.conn.Close() })
-		<-l.gone
+		if !idle {
+			<-l.gone
+		}
 	}
 }
 
@@ -195,10 +201,18 @@ func (l *link) start(pr prepared) (*Process, error) {
 		}
 		return nil, err
 	}
-	if err := <-rm.started; err != nil {
-		return nil, err
+	for wake := time.NewTicker(time.Second); ; {
+		select {
+		case err := <-rm.started:
+			wake.Stop()
+			if err != nil {
+				return nil, err
+			}
+			return rm.Process, nil
+		case <-wake.C:
+			unix.Kill(l.pid, unix.SIGCONT) // a command may have stopped it
+		}
 	}
-	return rm.Process, nil
 }
 
 // read takes the supervisor's words until there are no more, then cleans up.
@@ -241,7 +255,7 @@ func (l *link) read(silence *time.Timer) {
 			rm.started <- errGone // nothing was ever read at the other end
 			continue
 		}
-		rm.end(Exit{Code: 128 + int(syscall.SIGKILL), Signal: "SIGKILL", Lost: true})
+		rm.end(lost())
 		select {
 		case rm.started <- nil:
 		default:
@@ -279,4 +293,8 @@ func (l *link) hear(op byte, id uint64, b *body) {
 }
 
 func (rm *remote) terminate() { rm.link.wire.send(frame(opTerminate, rm.id).buf, nil) }
-func (rm *remote) kill()      { rm.link.wire.send(frame(opKill, rm.id).buf, nil) }
+
+func (rm *remote) kill() {
+	unix.Kill(rm.link.pid, unix.SIGCONT) // a command may have stopped it
+	rm.link.wire.send(frame(opKill, rm.id).buf, nil)
+}

@@ -67,6 +67,7 @@ type Exit struct {
 type Process struct {
 	PID  int
 	done chan struct{}
+	once sync.Once
 	exit Exit
 	ctl  control
 }
@@ -89,7 +90,8 @@ func (p *Process) Wait() Exit {
 // killWait bounds the time that Kill waits for a process that the kernel does not let go.
 const killWait = 5 * time.Second
 
-// Kill ends the tree: first politely if grace is not 0, then with SIGKILL. It returns when the command has ended.
+// Kill ends the tree: first politely if grace is not 0, then with SIGKILL. It returns when the command has ended, or
+// counts as lost because the kernel does not let go of it.
 func (p *Process) Kill(grace time.Duration) {
 	select {
 	case <-p.done:
@@ -103,7 +105,9 @@ func (p *Process) Kill(grace time.Duration) {
 		}
 	}
 	p.ctl.kill()
-	p.endsWithin(killWait)
+	if !p.endsWithin(killWait) {
+		p.end(lost())
+	}
 }
 
 func (p *Process) endsWithin(d time.Duration) bool {
@@ -117,15 +121,16 @@ func (p *Process) endsWithin(d time.Duration) bool {
 	}
 }
 
-// end records how the command ended. Only the first call counts; the caller holds whatever lock makes it so.
+// end records how the command ended. Only the first call counts.
 func (p *Process) end(e Exit) {
-	select {
-	case <-p.done:
-	default:
+	p.once.Do(func() {
 		p.exit = e
 		close(p.done)
-	}
+	})
 }
+
+// lost is the end of a command that nobody saw end.
+func lost() Exit { return Exit{Code: 137, Signal: "SIGKILL", Lost: true} }
 
 // A Runner starts commands. New makes one.
 type Runner struct {

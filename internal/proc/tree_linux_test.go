@@ -149,6 +149,22 @@ func TestTheSupervisorIgnoresWhatCommandsSendIt(t *testing.T) {
 	}
 }
 
+func TestAStoppedSupervisorIsWoken(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t)
+	token := newToken()
+	p, err := r.Start(t.Context(), sh("kill -STOP $PPID; sleep "+token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppear(t, "sleep\x00"+token)
+	p.Kill(0)
+	if e := p.Wait(); e.Lost || e.Signal != "SIGKILL" {
+		t.Errorf("got %+v", e)
+	}
+	mustVanish(t, token)
+}
+
 // Signals that the supervisor catches must reach a command as they do in any shell.
 func TestCommandsHaveDefaultSignals(t *testing.T) {
 	t.Parallel()

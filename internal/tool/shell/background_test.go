@@ -88,7 +88,7 @@ func TestALongCallGoesOnInTheBackground(t *testing.T) {
 		t.Fatalf("got %q", res.Text())
 	}
 	os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600)
-	if got := b.output(d.BackgroundTaskID, ""); !strings.Contains(got, "late") || !strings.Contains(got, "<status>completed</status>") {
+	if got := b.output(d.BackgroundTaskID, ""); !strings.Contains(got, "<output>\nlate\n</output>") || !strings.Contains(got, "<status>completed</status>") {
 		t.Errorf("got %s", got)
 	}
 	if raw, _ := os.ReadFile(d.OutputFile); string(raw) != "early\nlate\n" {

@@ -174,12 +174,12 @@ func (r *running) follow(rd *os.File, l *launch) {
 // any.
 func (b *bash) toBackground(r *running, c tool.Call, limit time.Duration) tool.Result {
 	r.progress.stop()
-	soFar := ""
+	var soFar spool.Part
 	if !r.in.Background {
-		soFar = r.output.Since(0, b.outputLimit()*rawFactor).Text(b.outputLimit(), "")
+		soFar = r.output.Since(0, b.outputLimit()*rawFactor)
 	}
 	stop := func() { r.process.Kill(stopGrace) }
-	id, file, end := b.Jobs.Begin(b.Owner, c.ID, title(r.in), r.output, stop)
+	id, file, end := b.Jobs.Begin(b.Owner, c.ID, title(r.in), r.output, soFar.End, stop)
 	var timer *time.Timer
 	if limit > 0 {
 		timer = time.AfterFunc(max(0, limit-time.Since(r.begun)), func() {
@@ -194,7 +194,7 @@ func (b *bash) toBackground(r *running, c tool.Call, limit time.Duration) tool.R
 		}
 		end(r.exit.Code, r.summary(limit))
 	}()
-	return b.backgroundResult(r, soFar, id, file, limit)
+	return b.backgroundResult(r, soFar.Text(b.outputLimit(), ""), id, file, limit)
 }
 
 // summary says in one line how a background command ended.

@@ -46,8 +46,9 @@ type Cwd interface {
 
 // Jobs is where background commands are kept; package job has one.
 type Jobs interface {
-	// Begin registers a command that runs. end is called when it has ended.
-	Begin(owner, callID, description string, out *spool.Spool, stop func()) (id, file string, end func(code int, summary string))
+	// Begin registers a command that runs, of whose output the owner has seen the first shown bytes. end is called when it
+	// has ended.
+	Begin(owner, callID, description string, out *spool.Spool, shown int64, stop func()) (id, file string, end func(code int, summary string))
 	// Output tells about a job, after waiting for its end up to wait.
 	Output(ctx context.Context, reader, id string, wait time.Duration) (tool.Result, error)
 	// Stop ends a job.

@@ -16,6 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.uber.org/goleak"
+
 	"gofer/internal/llm"
 	"gofer/internal/proc"
 	"gofer/internal/tool"
@@ -28,7 +30,12 @@ func TestMain(m *testing.M) {
 		os.Exit(proc.Supervise())
 	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would hold every supervisor for a second
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // bench is an agent's shell in a temporary project.

@@ -311,7 +311,7 @@ func usefulAliases(text string) (kept string, names []string) {
 			continue
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(def, "-- "), "=")
-		if !ok || strings.ContainsAny(name, " -") {
+		if !ok || strings.HasPrefix(name, "-") || strings.Contains(name, " ") {
 			continue
 		}
 		if parse(line) == nil { // a value of several lines

@@ -24,7 +24,7 @@ func TestOutputGivesEachReaderWhatIsNew(t *testing.T) {
 	r, dir := newRegistry(t)
 	out := spool.New(dir)
 	fmt.Fprintln(out, "before")
-	id, file, end := r.Begin("", "call1", "npm test", out, func() {})
+	id, file, end := r.Begin("", "call1", "npm test", out, 0, func() {})
 	if !regexp.MustCompile(`^b[0-9a-z]{8}$`).MatchString(id) || file != filepath.Join(dir, id+".output") {
 		t.Fatalf("got %q, %q", id, file)
 	}
@@ -60,7 +60,7 @@ func TestTheOwnerIsToldOnceAndNotOfWhatItHasRead(t *testing.T) {
 	t.Parallel()
 	r, dir := newRegistry(t)
 	begin := func(owner string) (string, func(int, string)) {
-		id, _, end := r.Begin(owner, "toolu_1", "make", spool.New(dir), func() {})
+		id, _, end := r.Begin(owner, "toolu_1", "make", spool.New(dir), 0, func() {})
 		return id, end
 	}
 	first, end1 := begin("")

@@ -12,9 +12,13 @@ import (
 	"gofer/internal/tool"
 )
 
-// Begin registers a background command. end is to be called with its exit code and one line about how it ended.
-func (r *Registry) Begin(owner, callID, description string, out *spool.Spool, stop func()) (id, file string, end func(code int, summary string)) {
+// Begin registers a background command, of whose output its owner has seen the first shown bytes. end is to be called
+// with its exit code and one line about how it ended.
+func (r *Registry) Begin(owner, callID, description string, out *spool.Spool, shown int64, stop func()) (id, file string, end func(code int, summary string)) {
 	h := r.Add(Spec{Kind: Bash, Owner: owner, CallID: callID, Description: description, Output: out, Stop: stop})
+	r.mu.Lock()
+	h.e.read[owner] = shown
+	r.mu.Unlock()
 	j := h.Job()
 	return j.ID, j.OutputFile, func(code int, summary string) {
 		state := Completed
