@@ -55,7 +55,7 @@ func TestParallelWritersLoseNothing(t *testing.T) {
 	if err := os.WriteFile(user, []byte("{\n  \"mine\": {\"stays\": true}\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const processes, updates = 32, 4
+	const processes, updates = 32, 3
 	done := make([]int, processes) // how many updates each process reported
 	var writers sync.WaitGroup
 	for p := range processes {

@@ -96,13 +96,13 @@ func TestTheLockOfClaudeCodeIsRespected(t *testing.T) {
 	}
 }
 
-// TestALargeStateIsReadAsAStream reads and changes a file of 32 MB with a few megabytes of memory.
+// TestALargeStateIsReadAsAStream reads and changes a file of 16 MB with a few megabytes of memory.
 func TestALargeStateIsReadAsAStream(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 32 MB")
+		t.Skip("writes 16 MB")
 	}
 	s := OpenState(t.TempDir(), true, "")
-	writeLarge(t, s.File(), 32)
+	writeLarge(t, s.File(), 16)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	v, err := s.Lookup([]string{"projects", "/last", "hasTrustDialogAccepted"})
