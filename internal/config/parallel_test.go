@@ -84,7 +84,7 @@ func TestParallelWritersLoseNothing(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		readers.Go(func() {
 			for {
 				select {
