@@ -164,7 +164,7 @@ func (a *analysis) program(c *Command, files []File, feed *string, sc *scope) []
 
 // inlined walks the bodies of a function with the arguments of a call.
 func (a *analysis) inlined(c *Command, bodies []*syntax.FuncDecl, sc *scope) *Command {
-	f := &Command{Name: c.Name, Args: c.Args, Text: c.Text, Dirs: c.Dirs, Kind: Wrapper, Via: "function " + c.Name}
+	f := &Command{Name: c.Name, Args: c.Args, Text: c.Text, Dirs: c.Dirs, Kind: Wrapper, Function: true, Via: a.via}
 	a.depth++
 	defer func() { a.depth-- }()
 	if a.depth > maxDepth {

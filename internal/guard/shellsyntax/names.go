@@ -49,8 +49,6 @@ func (a *analysis) collect(f *syntax.File) {
 			if it, ok := n.Loop.(*syntax.WordIter); ok {
 				a.collectLoop(it, none)
 			}
-		case *syntax.CallExpr:
-			a.collectCall(n, none)
 		case *syntax.DeclClause:
 			for _, arg := range n.Args {
 				if arg.Naked && arg.Name == nil {
@@ -77,6 +75,21 @@ func (a *analysis) collect(f *syntax.File) {
 			}
 		case *syntax.CoprocClause:
 			a.variable("COPROC").lose()
+		}
+		return true
+	})
+	// Which commands set variables is known only when the variables that may name a command are.
+	known := &scope{defined: map[string]bool{}}
+	for name := range a.vars {
+		known.defined[name] = true
+	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			for _, words := range a.words(call.Args[0], known) {
+				if len(words) > 0 {
+					a.collectCall(words[0].Pattern, call, none)
+				}
+			}
 		}
 		return true
 	})
@@ -162,11 +175,7 @@ func (a *analysis) collectLoop(it *syntax.WordIter, none *scope) {
 }
 
 // collectCall finds the builtins that set variables by name.
-func (a *analysis) collectCall(n *syntax.CallExpr, none *scope) {
-	if len(n.Args) == 0 {
-		return
-	}
-	name := a.one(n.Args[0], none)
+func (a *analysis) collectCall(name string, n *syntax.CallExpr, none *scope) {
 	switch name {
 	case "read", "mapfile", "readarray", "getopts", "printf", "wait", "unset", "let", "select", "declare", "typeset", "local", "export", "readonly":
 		for _, w := range n.Args[1:] {
@@ -200,7 +209,7 @@ func (a *analysis) collectCall(n *syntax.CallExpr, none *scope) {
 		a.globs = true
 	case "builtin", "command":
 		if len(n.Args) > 1 {
-			a.collectCall(&syntax.CallExpr{Args: n.Args[1:]}, none)
+			a.collectCall(a.one(n.Args[1], none), &syntax.CallExpr{Args: n.Args[1:]}, none)
 		}
 	}
 	if strings.ContainsAny(name, Wild) {

@@ -70,6 +70,7 @@ type Command struct {
 	Inner    []*Command
 	Kind     Kind
 	ReadOnly bool   // it changes nothing; Files says what it reads
+	Function bool   // the name is a function of the text, whatever program has the same name
 	Foreign  bool   // the program is not in the tables: it may be a wrapper around its own arguments
 	Dormant  bool   // the body of a function at its definition: it runs only where the function is called
 	Doubt    string // why it cannot be known what it does; empty if it can
