@@ -180,12 +180,13 @@ func (e *engine) newSession(context.Context) error {
 				req.System, req.Tools, req.SessionID, req.WantRaw = e.system, defs, e.place.session, e.flags.Partial
 				return req
 			},
-			Tools:  func() *tool.Set { return e.tools },
-			Handle: tool.Run,
-			Window: e.brain.limits,
-			Limits: limits,
-			Spill:  e.place.spill,
-			Stop:   e.stop,
+			Tools:    func() *tool.Set { return e.tools },
+			Handle:   tool.Run,
+			Window:   e.brain.limits,
+			Limits:   limits,
+			Spill:    e.place.spill,
+			Stop:     e.stop,
+			FellBack: e.brain.setModel,
 		},
 		Structured: e.structured,
 	})

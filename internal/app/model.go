@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type brain struct {
 	noAuto   bool
 	window   int // not 0: compact as if the window had this many tokens
 	long     bool
+	switched bool // another model has answered before
 }
 
 func newBrain(w World, f Flags, settings *config.Snapshot) (*brain, error) {
@@ -69,9 +71,23 @@ func newBrain(w World, f Flags, settings *config.Snapshot) (*brain, error) {
 	}
 	if ms, err := strconv.Atoi(env("GOFER_STREAM_STALL_MS")); err == nil && ms > 0 {
 		opts.Stall = time.Duration(ms) * time.Millisecond
+		opts.FirstToken = opts.Stall
 	}
-	b.model = retry.Wrap(client, opts)
+	b.model = ownThinking{retry.Wrap(client, opts), b}
 	return b, nil
+}
+
+// ownThinking keeps the thinking of other models from a model that was changed to: providers refuse it.
+type ownThinking struct {
+	llm.Model
+	brain *brain
+}
+
+func (m ownThinking) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta, error] {
+	if m.brain.wasSwitched() {
+		req.Messages = retry.WithoutForeignThinking(req.Messages, req.Model)
+	}
+	return m.Model.Stream(ctx, req)
 }
 
 // environment looks a variable up in the real environment and then in the settings.
@@ -216,7 +232,13 @@ func (b *brain) Limits(model string) (window, maxOutput int) {
 func (b *brain) setModel(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.name = firstOf(name, "default")
+	b.name, b.switched = firstOf(name, "default"), true
+}
+
+func (b *brain) wasSwitched() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.switched
 }
 
 // describeModel says to the catalogue what the settings say of a model.

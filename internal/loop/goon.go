@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"gofer/internal/event"
 	"gofer/internal/llm"
@@ -179,7 +178,7 @@ func dropTrailingThinking(r *reply) {
 func (l *Loop) fail(ctx context.Context, reason Reason, err error, r *reply) *End {
 	e := llmError(err)
 	text := FailureText(e)
-	entry := Entry{UUID: l.NewID(), Kind: Failure, Time: time.Now(), Error: e.Kind, Status: e.Status,
+	entry := Entry{UUID: l.NewID(), Kind: Failure, Time: now(), Error: e.Kind, Status: e.Status,
 		Message: llm.Message{Role: llm.Assistant, Model: event.Synthetic, ID: "msg_" + strings.ReplaceAll(l.NewID(), "-", ""), Blocks: []llm.Block{llm.TextBlock(text)}}}
 	if logErr := l.Log.Append(context.WithoutCancel(ctx), entry); logErr != nil {
 		return storageEnd(logErr)

@@ -159,6 +159,7 @@ type Loop struct {
 	Inbox    func() []Entry                                      // nil: nothing joins during the turn; else what waits, to be taken once
 	Stop     func(context.Context, Stopping) StopVerdict         // nil: nothing keeps the turn from ending
 	AskStuck func(ctx context.Context, question string) bool     // nil: nobody to ask; a repeated failure ends the turn
+	FellBack func(model string)                                  // nil; else told that this model answers from now on
 	Parent   *string                                             // the call of the parent agent that this loop answers
 	Answered func(ctx context.Context, calls []Outcome) []string // nil; else called when all calls of a reply are answered: reminders to add
 }
@@ -237,3 +238,6 @@ func (l *Loop) prepare(ctx context.Context, _ state) (End, bool) {
 	}
 	return End{}, false
 }
+
+// now is the time as records and events carry it: to the millisecond.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -199,7 +199,7 @@ func (l *Loop) answer(ctx context.Context, outs []Outcome, reminders []string) e
 		if data == nil {
 			data = o.Result.Text()
 		}
-		entries = append(entries, Entry{UUID: l.NewID(), Kind: Answer, Time: time.Now(), Data: data, Answers: o.entryOfCall,
+		entries = append(entries, Entry{UUID: l.NewID(), Kind: Answer, Time: now(), Data: data, Answers: o.entryOfCall,
 			Message: llm.Message{Role: llm.User, Blocks: []llm.Block{block}}})
 		reminders = append(reminders, o.Result.Context...)
 	}
@@ -208,7 +208,7 @@ func (l *Loop) answer(ctx context.Context, outs []Outcome, reminders []string) e
 		for _, text := range reminders {
 			m.Blocks = append(m.Blocks, llm.TextBlock(Reminder(text)))
 		}
-		entries = append(entries, Entry{UUID: l.NewID(), Kind: Note, Time: time.Now(), Message: m})
+		entries = append(entries, Entry{UUID: l.NewID(), Kind: Note, Time: now(), Message: m})
 	}
 	if err := l.Log.Append(context.WithoutCancel(ctx), entries...); err != nil {
 		return err

@@ -92,6 +92,9 @@ func (l *Loop) take(ctx context.Context, rp **reply, d llm.Delta) {
 		l.void(r, d.Retry)
 		*rp = l.newReply(ctx)
 	case llm.FellBack:
+		if l.FellBack != nil {
+			l.FellBack(d.Fallback.To)
+		}
 		l.Emit(event.Fallback{Trigger: d.Fallback.Trigger, Original: d.Fallback.From, Fallback: d.Fallback.To,
 			Content: "Switched to " + d.Fallback.To + ", because " + d.Fallback.From + " is overloaded."})
 	}
@@ -107,7 +110,7 @@ func (l *Loop) blockDone(r *reply, b llm.Block) {
 	uuid := l.NewID()
 	r.blocks, r.uuids = append(r.blocks, b), append(r.uuids, uuid)
 	r.emitted = true
-	l.Emit(event.Assistant{UUID: uuid, Parent: l.Parent, RequestID: r.info.RequestID, Timestamp: time.Now(), Message: event.AssistantMessage{
+	l.Emit(event.Assistant{UUID: uuid, Parent: l.Parent, RequestID: r.info.RequestID, Timestamp: now(), Message: event.AssistantMessage{
 		ID: r.info.ID, Type: "message", Role: llm.Assistant, Model: r.info.Model, Content: []llm.Block{b}, Usage: r.usage,
 	}})
 	if b.Kind == llm.ToolUse {
@@ -130,14 +133,14 @@ func (l *Loop) void(r *reply, retry *llm.Retry) {
 func (l *Loop) record(ctx context.Context, r *reply) error {
 	entries := make([]Entry, len(r.blocks))
 	for i, b := range r.blocks {
-		entries[i] = Entry{UUID: r.uuids[i], Kind: Reply, Message: r.message(b), Time: time.Now(), Usage: r.usage, Stop: r.stop, RequestID: r.info.RequestID}
+		entries[i] = Entry{UUID: r.uuids[i], Kind: Reply, Message: r.message(b), Time: now(), Usage: r.usage, Stop: r.stop, RequestID: r.info.RequestID}
 	}
 	return l.Log.Append(context.WithoutCancel(ctx), entries...)
 }
 
 // note adds a text on the user's side.
 func (l *Loop) note(ctx context.Context, text string) error {
-	e := Entry{UUID: l.NewID(), Kind: Note, Message: llm.UserText(text), Time: time.Now()}
+	e := Entry{UUID: l.NewID(), Kind: Note, Message: llm.UserText(text), Time: now()}
 	if err := l.Log.Append(context.WithoutCancel(ctx), e); err != nil {
 		return err
 	}

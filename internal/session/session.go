@@ -189,5 +189,5 @@ func (s *Session) entry(in Input, blocks []llm.Block) loop.Entry {
 	if in.Notice {
 		kind = loop.Note
 	}
-	return loop.Entry{UUID: in.UUID, Kind: kind, Time: time.Now(), Message: llm.Message{Role: llm.User, Blocks: blocks}}
+	return loop.Entry{UUID: in.UUID, Kind: kind, Time: time.Now().UTC().Truncate(time.Millisecond), Message: llm.Message{Role: llm.User, Blocks: blocks}}
 }
