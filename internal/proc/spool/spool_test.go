@@ -89,6 +89,9 @@ func TestTheFileKeepsHeadAndTailAndItsLimit(t *testing.T) {
 	if left != len(want)-len(head)-len(tail) {
 		t.Errorf("the note says %d, but %d are left out", left, len(want)-len(head)-len(tail))
 	}
+	if kept := cap(s.head) + cap(s.tail); kept > 4*memory {
+		t.Errorf("%d bytes in memory", kept)
+	}
 	// Reading by position gives the same bytes, as far as they are there.
 	if p := s.Since(int64(len(want)-300_000), 300_000); !bytes.HasSuffix(want, p.Head) || p.Left+int64(len(p.Head)) != 300_000 {
 		t.Errorf("got %d bytes, %d left", len(p.Head), p.Left)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -279,7 +280,7 @@ func TestHugeOutputsAreCappedAndKept(t *testing.T) {
 		{"seq 1 2000000; exit 6", 14888896, "\n2000000"},
 		{"head -c 50000000 /dev/zero | tr '\\0' x; exit 6", 50000000, "xxx"},
 		{"head -c 3000000 /dev/urandom; echo; echo last; exit 6", 3000006, "\nlast"},
-		{`i=0; while [ $i -lt 3000 ]; do printf '\033[3%dm█▓▒░\033[0m%s\n' $((i%8)) "$(printf %0100d $i)"; i=$((i+1)); done; exit 6`, 366000, "2999"},
+		{`awk 'BEGIN { for (i = 0; i < 3000; i++) printf "\033[3%dm█▓▒░\033[0m%0100d\n", i%8, i }'; exit 6`, 366000, "2999"},
 	} {
 		t.Run(c.command, func(t *testing.T) {
 			t.Parallel()
@@ -328,7 +329,7 @@ func TestLeftOversAndSleepGetAHint(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	res := b.bash("sleep 100 & until grep -q sleep /proc/$!/comm 2>/dev/null || [ ! -d /proc ]; do :; done; echo started")
-	if !strings.HasPrefix(res.Text(), "started\n[Still running when the command ended, and ended with it: sleep.") && !strings.Contains(res.Text(), "started") {
+	if runtime.GOOS == "linux" && !strings.HasPrefix(res.Text(), "started\n[Still running when the command ended, and ended with it: sleep.") {
 		t.Errorf("got %q", res.Text())
 	}
 	for command, want := range map[string]bool{
