@@ -109,8 +109,11 @@ type entry struct {
 }
 
 // New returns an empty Registry that keeps output files in dir and shows at most limit characters of an output at
-// once.
+// once; 0 is 30,000.
 func New(dir string, limit int, now func() time.Time) *Registry {
+	if limit <= 0 {
+		limit = 30_000
+	}
 	return &Registry{dir: dir, limit: limit, now: now, jobs: map[string]*entry{}}
 }
 
