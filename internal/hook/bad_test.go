@@ -107,9 +107,9 @@ func TestOddHooks(t *testing.T) {
 			if strings.Contains(name, "input") {
 				size = 10 << 20
 			}
-			input := `{"path":"` + strings.Repeat("x", size) + `"}`
+			fields := map[string]string{"path": strings.Repeat("x", size)}
 			begun := time.Now()
-			o := r.engine.PreToolUse(t.Context(), r.call(input))
+			o := r.engine.Run(t.Context(), Input{Event: PreToolUse, Fields: fields})
 			if took := time.Since(begun); took > 20*time.Second {
 				t.Errorf("it took %s", took)
 			}
