@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Options says where settings are.
@@ -80,6 +81,7 @@ type text struct {
 	loose *syntaxError
 	fault *Problem // why the text as a whole does not count
 	stamp stamp
+	read  time.Time // when; see unsure
 }
 
 // A stamp tells whether a file changed.
@@ -88,6 +90,10 @@ type stamp struct {
 	mtime int64
 	inode uint64
 }
+
+// unsure reports that the stamp proves nothing: file systems count time in steps of milliseconds, so a file that was read right
+// after a change may have changed again within the same step.
+func (t *text) unsure() bool { return t.read.UnixNano()-t.stamp.mtime < int64(100*time.Millisecond) }
 
 // at returns the value at a path, or nil.
 func (t *text) at(path []string) *node {
@@ -125,17 +131,18 @@ func (t *text) broken(off int, msg string) {
 
 // readText reads a settings file; nil when there is none.
 func readText(l Layer, file string) *text {
+	read := time.Now()
 	data, st, err := readRegular(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		t := &text{layer: l, file: file, stamp: st, root: &node{kind: '{'}}
+		t := &text{layer: l, file: file, stamp: st, read: read, root: &node{kind: '{'}}
 		t.fault = &Problem{Severity: Error, Origin: Origin{Layer: l, File: file}, Message: "cannot be read: " + reason(err) + "; nothing of this file counts"}
 		return t
 	}
 	t := parseText(l, file, data)
-	t.stamp = st
+	t.stamp, t.read = st, read
 	return t
 }
 

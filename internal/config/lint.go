@@ -38,9 +38,12 @@ func LintFile(o Options, file string, check RuleChecker) []Problem {
 		layer = Project
 	}
 	if filepath.Base(file) == PolicyFile {
-		snap := resolve(o, nil)
-		snap.readPolicy(layer, file)
-		return snap.Problems
+		data, _, err := readRegular(file, maxFile)
+		if err != nil {
+			return []Problem{{Error, Origin{Layer: layer, File: file}, "", "cannot be read: " + reason(err)}}
+		}
+		_, problems := parsePolicy(layer, file, data)
+		return problems
 	}
 	t := readText(layer, file)
 	if t == nil {

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -26,17 +24,15 @@ type PolicyRule struct {
 // policyLists maps the names of the file to the lists of the settings.
 var policyLists = [...][2]string{{"always_deny", "deny"}, {"ask_user", "ask"}, {"always_allow", "allow"}}
 
-// readPolicy adds the policy beside one settings file to the snapshot. An entry that cannot be understood is a problem, and the
+// addPolicy adds the policy beside one settings file to the snapshot. An entry that cannot be understood is a problem, and the
 // others count.
-func (s *Snapshot) readPolicy(l Layer, file string) {
-	data, _, err := readRegular(file, maxFile)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			s.Problems = append(s.Problems, Problem{Error, Origin{Layer: l, File: file}, "", "cannot be read: " + reason(err)})
-		}
+func (s *Snapshot) addPolicy(p policyFile) {
+	if p.fault != "" {
+		s.Problems = append(s.Problems, Problem{Error, Origin{Layer: p.layer, File: p.file}, "", "cannot be read: " + p.fault})
 		return
 	}
-	rules, problems := parsePolicy(l, file, data)
+	l := p.layer
+	rules, problems := parsePolicy(l, p.file, []byte(p.data))
 	s.Problems = append(s.Problems, problems...)
 	for _, r := range rules {
 		if r.List == "allow" && l.fromProject() && s.opts.Trust != Trusted {

@@ -155,6 +155,7 @@ func lockBeside(w writer, file string) (release func(), err error) {
 			if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("%s is in the way; remove it when no other program is running", folder)
 			}
+			continue
 		}
 		if time.Now().After(deadline) {
 			return nil, fmt.Errorf("another program has been changing %s for %s; try again when it is done", file, w.wait)

@@ -80,7 +80,7 @@ func TestTheLockOfClaudeCodeIsRespected(t *testing.T) {
 	if err := os.Mkdir(lock, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s.w.wait = 30 * time.Millisecond
+	s.w.wait = 30 * time.Millisecond // Claude Code's lock is held, so this time passes
 	if err := s.Set(1, "a"); err == nil || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("got %v", err)
 	}
@@ -88,6 +88,7 @@ func TestTheLockOfClaudeCodeIsRespected(t *testing.T) {
 	if err := os.Chtimes(lock, old, old); err != nil {
 		t.Fatal(err)
 	}
+	s.w.wait = time.Minute
 	if err := s.Set(1, "a"); err != nil {
 		t.Error(err)
 	}

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"reflect"
@@ -127,10 +129,12 @@ type reading struct {
 	policies []policyFile
 }
 
+// A policyFile is a permissions.yaml as it stands; there is rarely one, and it is small.
 type policyFile struct {
 	layer Layer
 	file  string
-	stamp stamp
+	data  string
+	fault string // why it could not be read
 }
 
 // read reads every layer; files that are as before are taken from there, and when all are, so is the whole snapshot.
@@ -145,7 +149,7 @@ func (s *Store) read(before *Snapshot) (*Snapshot, error) {
 	snap := resolve(s.opts, r.texts)
 	snap.files, snap.policies = r.files, r.policies
 	for _, p := range r.policies {
-		snap.readPolicy(p.layer, p.file)
+		snap.addPolicy(p)
 	}
 	if err := managedFault(snap); err != nil && !s.opts.lenient {
 		return nil, err
@@ -167,8 +171,12 @@ func (s *Store) gather(before *Snapshot) (r reading, err error) {
 	var managed []*text
 	for _, p := range places {
 		if file, ok := policyPlace(p); ok {
-			if info, err := os.Stat(file); err == nil {
-				r.policies = append(r.policies, policyFile{p.layer, file, stampOf(info)})
+			switch data, _, err := readRegular(file, maxFile); {
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil:
+				r.policies = append(r.policies, policyFile{p.layer, file, "", reason(err)})
+			default:
+				r.policies = append(r.policies, policyFile{p.layer, file, string(data), ""})
 			}
 		}
 		t := freshText(p, known[p.file])
@@ -237,18 +245,21 @@ func inlineText(l Layer, name, data string, known map[string]*text) *text {
 // that is half way through saving must not switch off a deny rule.
 func freshText(p place, before *text) *text {
 	if before != nil {
-		if info, err := os.Stat(p.file); err == nil && stampOf(info) == before.stamp {
+		if info, err := os.Stat(p.file); err == nil && stampOf(info) == before.stamp && !before.unsure() {
 			return before
 		}
 	}
 	t := readText(p.layer, p.file)
+	if t != nil && before != nil && (t.fault == nil) == (before.fault == nil) && t.src != nil && before.src != nil && bytes.Equal(t.src.data, before.src.data) {
+		return before
+	}
 	if t == nil || t.fault == nil || before == nil || len(before.root.members) == 0 {
 		return t
 	}
 	fault := *t.fault
 	fault.Message = strings.Replace(fault.Message, "nothing of this file counts", "what it said before still counts", 1)
 	kept := *before
-	kept.fault, kept.stamp = &fault, t.stamp
+	kept.fault, kept.stamp, kept.read = &fault, t.stamp, t.read
 	return &kept
 }
 
