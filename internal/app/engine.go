@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"gofer/internal/config"
 	"gofer/internal/event"
+	"gofer/internal/guard"
 	"gofer/internal/guard/shellsyntax"
+	"gofer/internal/hook"
 	"gofer/internal/llm"
 	"gofer/internal/loop"
 	"gofer/internal/proc"
@@ -31,27 +33,36 @@ import (
 
 // An engine is everything that a session needs, joined.
 type engine struct {
-	world    World
-	flags    Flags
-	place    place
-	settings *config.Store
-	brain    *brain
-	runner   *proc.Runner
-	jobs     *job.Registry
-	history  *history.Store
-	dir      shell.Cwd
-	answer   *answer.Structured // nil: the answer has no schema
-	tools    *tool.Set
-	system   []llm.SystemBlock
-	session  *session.Session
+	world     World
+	flags     Flags
+	place     place
+	ctx       context.Context // of the whole run
+	settings  *config.Store
+	brain     *brain
+	ledger    *session.Ledger
+	policy    *guard.Live
+	denials   *guard.Ledger
+	asker     guard.Asker // nil: nobody can be asked
+	hooks     *hook.Engine
+	promptID  atomic.Value // string: the prompt that is being answered
+	runner    *proc.Runner
+	userShell *shell.UserShell
+	jobs      *job.Registry
+	history   *history.Store
+	dir       shell.Cwd
+	answer    *answer.Structured // nil: the answer has no schema
+	tools     *tool.Set
+	system    []llm.SystemBlock
+	session   *session.Session
 
-	opening sync.Once // the first prompt carries the opening reminder
+	opened  bool // the first prompt has carried the opening reminder; only the session's goroutine touches it
 	closers []func()
 }
 
 // newEngine joins the parts. Whatever can wait is done in the background or on first use.
 func newEngine(ctx context.Context, w World, f Flags, p place) (*engine, error) {
-	e := &engine{world: w, flags: f, place: p}
+	e := &engine{ctx: ctx, world: w, flags: f, place: p}
+	e.promptID.Store("")
 	var err error
 	if e.settings, err = e.openSettings(); err != nil {
 		return nil, err
@@ -59,6 +70,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place) (*engine, error) 
 	if e.brain, err = newBrain(w, f, e.settings.Current()); err != nil {
 		return nil, err
 	}
+	e.ledger = session.NewLedger(e.brain)
 	if f.Schema != "" {
 		if e.answer, err = answer.New([]byte(f.Schema)); err != nil {
 			return nil, usage("--json-schema: %v", err)
@@ -66,18 +78,55 @@ func newEngine(ctx context.Context, w World, f Flags, p place) (*engine, error) 
 	}
 	e.runner = proc.New(proc.Self())
 	e.closers = append(e.closers, func() { e.runner.Close() })
-	e.jobs = job.New(p.taskDir(), 0, time.Now)
+	e.userShell = shell.NewUserShell(e.runner, filepath.Join(p.config, "shell-snapshots"), os.Environ)
+	maxOutput, _ := strconv.Atoi(environment(w, e.settings.Current())("BASH_MAX_OUTPUT_LENGTH"))
+	e.jobs = job.New(p.taskDir(), maxOutput, time.Now)
 	e.closers = append(e.closers, e.jobs.Close)
 	e.history = history.Open(filepath.Join(p.config, "file-history", p.session), history.Options{})
 	e.dir = shell.NewCwd(p.cwd)
+	if err := e.openGuard(); err != nil {
+		return nil, err
+	}
+	e.openHooks()
 	if e.tools, err = e.chooseTools(); err != nil {
 		return nil, err
 	}
 	e.system = e.systemPrompt()
-	if err := e.newSession(ctx); err != nil {
-		return nil, err
-	}
+	e.newSession()
+	e.watchJobs()
 	return e, nil
+}
+
+// shellEnv is what commands get besides the environment of gofer itself: the settings' variables and those of hooks.
+func (e *engine) shellEnv() []string {
+	var env []string
+	for name, value := range e.settings.Current().Settings.Env {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return append(env, "CLAUDE_CODE_SESSION_ID="+e.place.session)
+}
+
+// emit tells whoever watches the session. Before there is one nobody does.
+func (e *engine) emit(ev event.Event) {
+	if e.session != nil {
+		e.session.Emit(ev)
+	}
+}
+
+// watchJobs tells the model, and whoever watches, when background work begins and ends.
+func (e *engine) watchJobs() {
+	end := e.jobs.Watch(func(j job.Job) {
+		if !j.State.Ended() {
+			e.emit(event.TaskStarted{TaskID: j.ID, ToolUseID: j.CallID, Description: j.Description, TaskType: string(j.Kind)})
+			return
+		}
+		for _, n := range e.jobs.TakeNotices("") {
+			e.emit(event.TaskNotice{TaskID: n.Job.ID, ToolUseID: n.Job.CallID, Status: string(n.Job.State), OutputFile: n.Job.OutputFile, Summary: n.Summary()})
+			go e.session.Submit(e.ctx, session.Input{Notice: true, Blocks: []llm.Block{llm.TextBlock(n.Text())}})
+		}
+	})
+	e.closers = append(e.closers, end)
 }
 
 // close ends what the engine started, last things first.
@@ -90,12 +139,12 @@ func (e *engine) close() {
 func (e *engine) builtinTools() []*tool.Tool {
 	env := environment(e.world, e.settings.Current())
 	list := files.Tools(files.Env{Cwd: e.dir.Cwd, History: e.history})
-	list = append(list, search.Tools(search.Env{Cwd: e.dir.Cwd})...)
+	list = append(list, search.Tools(search.Env{Cwd: e.dir.Cwd, Hidden: func(path string) bool { return e.policy.Policy().Rules.HidesFile(path) }})...)
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: e.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
 		KeepCwd: true, AllowedDirs: e.workDirs, ReadOnly: shellsyntax.ReadOnly,
-		Jobs: e.jobs, AutoBackground: 15 * time.Second, Getenv: env,
-		UserShell: shell.NewUserShell(e.runner, filepath.Join(e.place.config, "shell-snapshots"), os.Environ),
+		Jobs: e.jobs, AutoBackground: 15 * time.Second, Getenv: env, EnvExtra: e.shellEnv, Prelude: func() string { return e.hooks.EnvFile() },
+		UserShell: e.userShell,
 	})...)
 }
 
@@ -135,6 +184,9 @@ func (e *engine) chooseTools() (*tool.Set, error) {
 	if e.answer != nil {
 		all = append(all, e.answer.Tool())
 	}
+	// A tool that a rule denies as a whole is not offered at all.
+	rules := e.policy.Policy().Rules
+	all = slices.DeleteFunc(all, func(t *tool.Tool) bool { return rules.Removes(t.Name) })
 	return tool.NewSet(all...), nil
 }
 
@@ -161,7 +213,7 @@ func insideGit(dir string) bool {
 	}
 }
 
-func (e *engine) newSession(context.Context) error {
+func (e *engine) newSession() {
 	defs := e.tools.Defs()
 	limits := loop.Limits{MaxTurns: e.flags.MaxTurns, BudgetUSD: e.flags.MaxBudget}
 	if n, err := strconv.Atoi(e.world.Env("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY")); err == nil && n > 0 {
@@ -170,7 +222,7 @@ func (e *engine) newSession(context.Context) error {
 	e.session = session.New(session.Config{
 		ID:     e.place.session,
 		Log:    session.NewLog(nil, nil),
-		Ledger: session.NewLedger(e.brain),
+		Ledger: e.ledger,
 		Init:   e.init,
 		Begin:  e.begin,
 		Loop: loop.Loop{
@@ -189,32 +241,49 @@ func (e *engine) newSession(context.Context) error {
 			FellBack: e.brain.setModel,
 		},
 		Structured: e.structured,
+		Denials:    e.turnDenials,
 	})
-	return nil
 }
 
-// begin adds what stands before the first prompt.
-func (e *engine) begin(_ context.Context, in session.Input) ([]llm.Block, string) {
+// begin prepares a turn: hooks may refuse the prompt or add to it, and the first one carries the opening reminder.
+func (e *engine) begin(ctx context.Context, in session.Input) ([]llm.Block, string) {
 	if e.answer != nil {
 		e.answer.Begin()
 	}
+	e.refreshPolicy()
+	e.promptID.Store(in.UUID)
 	e.history.Begin(in.UUID)
+	var reminders []string
+	first := !e.opened
+	if first {
+		reminders = append(reminders, e.sessionStarted(ctx, "startup")...)
+	}
+	if !in.Notice {
+		added, refused := e.beforePrompt(ctx, llm.Message{Blocks: in.Blocks}.Text())
+		if refused != "" {
+			return nil, refused
+		}
+		reminders = append(reminders, added...)
+	}
 	blocks := in.Blocks
-	e.opening.Do(func() {
-		opening := llm.TextBlock(loop.Reminder(prompt.Opening("", time.Now())))
-		blocks = append([]llm.Block{opening}, blocks...)
-	})
+	if first {
+		e.opened = true
+		blocks = append([]llm.Block{llm.TextBlock(loop.Reminder(prompt.Opening("", time.Now())))}, blocks...)
+	}
+	for _, text := range reminders {
+		blocks = append(blocks, llm.TextBlock(loop.Reminder(text)))
+	}
 	return blocks, ""
 }
 
-// stop keeps a turn going that has not given its structured answer.
-func (e *engine) stop(context.Context, loop.Stopping) loop.StopVerdict {
+// stop keeps a turn going that has not given its structured answer, or that a hook does not let end.
+func (e *engine) stop(ctx context.Context, s loop.Stopping) loop.StopVerdict {
 	if e.answer != nil {
 		if text := e.answer.Remind(); text != "" {
 			return loop.StopVerdict{Block: true, Message: text}
 		}
 	}
-	return loop.StopVerdict{}
+	return e.afterReply(ctx, s)
 }
 
 func (e *engine) structured() []byte {
@@ -227,7 +296,7 @@ func (e *engine) structured() []byte {
 func (e *engine) init() event.Init {
 	return event.Init{
 		Cwd: e.dir.Cwd(), Tools: e.tools.Names(), MCPServers: []event.MCPServer{}, Model: e.brain.info().ID,
-		PermissionMode: "default", SlashCommands: []string{}, APIKeySource: e.keySource(), Protocol: Protocol,
+		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: []string{}, APIKeySource: e.keySource(), Protocol: Protocol,
 		Version: Version, OutputStyle: "default", Agents: []string{}, Skills: []string{}, Plugins: []event.Plugin{}, FastModeState: "off",
 	}
 }

@@ -60,6 +60,7 @@ func Main(args []string, w World) int {
 	if proc.IsSupervisor(w.Args) {
 		return proc.Supervise()
 	}
+	proc.HideArgs() // the prompt is not for everyone who lists processes
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
 		fmt.Fprintln(w.Stdout, Version+" (gofer)")
 		return exitOK

@@ -52,6 +52,9 @@ func Slug(path string) string {
 // projectDir holds what gofer keeps about the project.
 func (p place) projectDir() string { return filepath.Join(p.config, "projects", Slug(p.cwd)) }
 
+// transcript is the file of the session's records.
+func (p place) transcript() string { return p.sessionDir() + ".jsonl" }
+
 // sessionDir holds what gofer keeps about the session, beside its transcript.
 func (p place) sessionDir() string { return filepath.Join(p.projectDir(), p.session) }
 

@@ -11,7 +11,7 @@ import (
 // layers lists packages from the bottom up; a package may import only layers below its own. A name that ends in /... stands
 // for all packages below it that have no entry of their own.
 var layers = [][]string{
-	{"llm", "cli", "proc"},
+	{"llm", "cli", "proc", "proc/spool"},
 	{"llm/sse", "llm/catalog"},
 	{"llm/anthropic", "llm/retry", "llm/script", "tool", "event"},
 	{"tool/search/ignore", "tool/search/match", "guard/shellsyntax", "session/history"},

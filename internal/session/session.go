@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,7 @@ type Input struct {
 	Notice  bool // gofer's own words (a background task ended, …), not a person's
 	Replay  bool // tell watchers, as they asked for it
 	NoReply bool // keep it, but do not ask the model
+	Quiet   bool // with Notice: it waits for the next boundary or prompt, and does not begin a turn
 }
 
 // Config is what a session is made of.
@@ -115,13 +117,16 @@ func (s *Session) Serve(ctx context.Context) error {
 		finishing bool
 	)
 	for {
-		if cancel == nil && len(queue) > 0 {
+		if finishing {
+			queue = slices.DeleteFunc(queue, func(in Input) bool { return in.Notice }) // nobody is there to read the answer
+		}
+		if n := slices.IndexFunc(queue, func(in Input) bool { return !in.Quiet }); cancel == nil && n >= 0 {
 			var turnCtx context.Context
 			turnCtx, cancel = context.WithCancelCause(ctx)
-			in := queue[0]
-			queue = queue[1:]
+			notices, in := queue[:n], queue[n]
+			queue = queue[n+1:]
 			go func() {
-				s.turn(turnCtx, in)
+				s.turn(turnCtx, in, notices)
 				done <- struct{}{}
 			}()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,12 +14,15 @@ import (
 	"gofer/internal/loop"
 )
 
-// turn answers one input, from Init to Result.
-func (s *Session) turn(ctx context.Context, in Input) {
+// turn answers one input, from Init to Result. Notices that waited for it come first.
+func (s *Session) turn(ctx context.Context, in Input, notices []Input) {
 	begun := time.Now()
 	ledger := &turnLedger{Ledger: s.Ledger}
 	s.Emit(s.Init())
 	answers := 0
+	for _, n := range notices {
+		in.Blocks = append(slices.Clone(n.Blocks), in.Blocks...)
+	}
 	end := s.run(ctx, in, ledger, &answers)
 	r := s.result(end, ledger)
 	r.DurationMS = time.Since(begun).Milliseconds()

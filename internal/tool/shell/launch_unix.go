@@ -27,6 +27,9 @@ type launch struct {
 // chunk is how much of a command goes into one variable: the kernel takes 128 KB in each.
 const chunk = 100_000
 
+// preludeVar carries the lines that run before the command.
+const preludeVar = "GOFER_PRELUDE"
+
 // launch prepares a command. Its text is handed over in the environment and not as an argument, so that a command that kills by command
 // line (pkill -f) does not find its own shell.
 func (b *bash) launch(ctx context.Context, command string) (*launch, error) {
@@ -36,6 +39,13 @@ func (b *bash) launch(ctx context.Context, command string) (*launch, error) {
 	env = append(env, fixedEnv()...)
 	if b.EnvExtra != nil {
 		env = append(env, b.EnvExtra()...)
+	}
+	prelude := ""
+	if b.Prelude != nil {
+		prelude = b.Prelude()
+	}
+	if prelude != "" {
+		env = append(env, preludeVar+"="+prelude)
 	}
 	sh, isBash := findShell(env)
 	if sh == "" {
@@ -54,7 +64,7 @@ func (b *bash) launch(ctx context.Context, command string) (*launch, error) {
 	}
 	l := &launch{env: env, extra: []*os.File{wr}, back: rd}
 	sparing := strings.Contains(command, "pkill") && b.canSpareAncestors(ctx, env)
-	l.argv = []string{sh, "-c", script(names, isBash, snap.scriptFor(command), sparing), filepath.Base(sh)}
+	l.argv = []string{sh, "-c", script(names, isBash, snap.scriptFor(command), sparing, prelude != ""), filepath.Base(sh)}
 	return l, nil
 }
 
@@ -81,7 +91,7 @@ func findShell(env []string) (path string, isBash bool) {
 // script is what the shell executes, in one line so that line numbers in error messages are those of the command. File 3 is the pipe for
 // the working directory; it moves out of the way of commands that use small numbers themselves. The folder is
 // written by a trap, which also runs after exit, and once more at the end in case the command has set its own trap.
-func script(names []string, isBash bool, source string, sparing bool) string {
+func script(names []string, isBash bool, source string, sparing, prelude bool) string {
 	fd := "9" // other shells take one digit only
 	if isBash {
 		fd = "99"
@@ -91,6 +101,9 @@ func script(names []string, isBash bool, source string, sparing bool) string {
 	fmt.Fprintf(&b, "exec %s>&3 3>&-; trap '%s' EXIT; ", fd, where)
 	if isBash && source != "" {
 		fmt.Fprintf(&b, "shopt -s expand_aliases; . %s 2>/dev/null; ", quote(source))
+	}
+	if prelude {
+		fmt.Fprintf(&b, `set -a; eval "$%s"; set +a; unset %s; `, preludeVar, preludeVar)
 	}
 	if sparing {
 		b.WriteString(`pkill() { command pkill --ignore-ancestors "$@"; }; `)

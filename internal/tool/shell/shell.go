@@ -34,6 +34,7 @@ type Env struct {
 
 	Environ   func() []string     // the environment to start from; nil: that of this process
 	EnvExtra  func() []string     // variables that win over all others, such as those of hooks
+	Prelude   func() string       // lines of shell whose variables a command gets: what hooks left; not on Windows
 	Getenv    func(string) string // settings BASH_*; nil: from Environ
 	UserShell *UserShell          // what the user's own shell defines; nil: nothing
 }

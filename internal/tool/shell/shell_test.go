@@ -206,7 +206,7 @@ func TestShWhereThereIsNoBash(t *testing.T) {
 	}
 	defer null.Close()
 	got, err := b.env.Runner.Capture(t.Context(), proc.Cmd{
-		Argv: []string{"sh", "-c", script([]string{"A", "B"}, false, "", false)},
+		Argv: []string{"sh", "-c", script([]string{"A", "B"}, false, "", false, false)},
 		Env:  []string{"PATH=" + os.Getenv("PATH"), "A=cd " + dir + "; echo", "B= hi; exit 5"}, Extra: []*os.File{null},
 	}, nil, 1000)
 	if err != nil || string(got.Stdout) != "hi\n" || got.Exit.Code != 5 {
