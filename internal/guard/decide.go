@@ -34,7 +34,7 @@ func Decide(p Policy, f Facts) Decision {
 func worse(a, b Decision) Decision {
 	if rank(b) > rank(a) {
 		if b.Parts == nil {
-			b.Parts = a.Parts
+			b.Parts, b.commands = a.Parts, a.commands
 		}
 		return b
 	}
@@ -105,7 +105,7 @@ func (p *Policy) judge(f Facts) Decision {
 		return d
 	}
 	if r := p.askTier().wholeTool(name, true); r != nil {
-		return worse(d, Decision{Behavior: Ask, Kind: ByRule, Rule: r, Reason: fmt.Sprintf("the rule %s asks for every use of %s", r, f.Tool), Parts: d.Parts})
+		return worse(d, Decision{Behavior: Ask, Kind: ByRule, Rule: r, Reason: fmt.Sprintf("the rule %s asks for every use of %s", r, f.Tool), Parts: d.Parts, commands: d.commands})
 	}
 	if slices.Contains(p.AlwaysAsk, f.Tool) {
 		return Decision{Behavior: Ask, Kind: ByPerson, Reason: f.Tool + " is a question to you", Suggestions: []Update{}}

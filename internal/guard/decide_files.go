@@ -62,10 +62,10 @@ func (p *Policy) deniedMatch(index *pathIndex, pattern string) (*Rule, string) {
 	}
 	if root, rest, ok := strings.Cut(pattern, "/"+string(shellsyntax.AnyPath)); ok {
 		r := index.may(at, pattern)
-		if r == nil || p.Disk == nil || wild(root) {
-			return r, pattern
-		}
 		name := strings.TrimPrefix(rest, "/")
+		if r == nil || p.Disk == nil || wild(root) {
+			return index.may(at, root+"/"+name), pattern // what is only below a denied folder is asked for by readMatches
+		}
 		found, whole := p.Disk.Below(root, true, func(file string) bool {
 			return index.find(at, file) != nil && (name == "" || overlapText(escapeGlob(path.Base(file)), name))
 		})
@@ -196,7 +196,13 @@ func (p *Policy) readMatches(f shellsyntax.File, pattern string) (Decision, bool
 	if (!p.readable(given) || !p.readable(resolved)) && p.allowedPath(&p.Rules.allow.read, given, resolved) == nil || !strings.HasPrefix(pattern, "/") {
 		return ask(pattern)
 	}
-	if p.Disk == nil || strings.IndexByte(pattern, shellsyntax.AnyPath) >= 0 {
+	if strings.IndexByte(pattern, shellsyntax.AnyPath) >= 0 {
+		if r := p.Rules.deny.read.may(p.Rules.places, pattern); r != nil && p.Disk == nil && f.Use == shellsyntax.Read {
+			return Decision{Kind: ByDoubt, Rule: r, Reason: fmt.Sprintf("%s may be a file that the rule %s denies", shown(pattern), r), BlockedPath: shown(pattern)}, true
+		}
+		return Decision{}, false
+	}
+	if p.Disk == nil {
 		return Decision{}, false
 	}
 	files, whole := p.Disk.Match(pattern)

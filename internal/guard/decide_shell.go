@@ -43,7 +43,7 @@ func (p *Policy) judgeCommand(f Facts, name, command string) Decision {
 		all = worse(all, d)
 	}
 	all = p.whole(all, command)
-	all.Parts = s.parts
+	all.Parts, all.commands = s.parts, s.seen
 	if all.Behavior == Ask && !firm(all.Kind) && p.Sandboxed && p.mode() != Plan {
 		all.Behavior, all.Kind, all.Reason = Allow, BySandbox, "it runs inside the sandbox"
 	}
@@ -64,6 +64,7 @@ type shellCase struct {
 	name  string // of the tool
 	whole *Rule  // the rule that allows every command
 	parts []Part
+	seen  []*shellsyntax.Command // the command of each part
 }
 
 func (s *shellCase) unparsed(err error) Decision {
@@ -82,6 +83,7 @@ func (s *shellCase) unparsed(err error) Decision {
 func (s *shellCase) command(c *shellsyntax.Command, depth int, by *Rule) Decision {
 	at := len(s.parts)
 	s.parts = append(s.parts, Part{Text: textOf(c), Via: c.Via, Depth: depth})
+	s.seen = append(s.seen, c)
 	d := s.own(c, by)
 	part := &s.parts[at]
 	part.Behavior, part.Kind, part.Rule, part.Reason, part.Path = d.Behavior, d.Kind, d.Rule, d.Reason, d.BlockedPath

@@ -11,6 +11,8 @@ package guard
 import (
 	"fmt"
 	"strings"
+
+	"gofer/internal/guard/shellsyntax"
 )
 
 // A Behavior is the answer to a call.
@@ -104,6 +106,8 @@ type Decision struct {
 	BlockedPath string // the path that was the reason, if one was
 	Suggestions []Update
 	Parts       []Part // for a shell command: every part of it with its own verdict
+
+	commands []*shellsyntax.Command // of each part
 }
 
 // A Part is one simple command of a shell command.

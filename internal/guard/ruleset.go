@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"gofer/internal/guard/shellsyntax"
 )
 
 // Anchors tell a RuleSet what its patterns are relative to.
@@ -347,10 +349,17 @@ func (x *pathIndex) may(at places, pattern string) *Rule {
 	if len(x.all) == 0 {
 		return nil
 	}
-	elements := split(at.lower(pattern))
+	pattern = at.lower(pattern)
+	root := pattern[:max(strings.IndexAny(pattern, shellsyntax.Wild), 0)]
+	root = "/" + strings.Trim(root[:strings.LastIndexByte(root, '/')+1], "/")
+	elements := split(pattern)
 	for i := range x.all {
-		if x.all[i].mayFit(elements) {
-			return x.all[i].rule
+		p := &x.all[i]
+		if p.folder != "" && !within(root, p.folder) && !within(p.folder, root) {
+			continue // they part in what is literal
+		}
+		if p.mayFit(elements) {
+			return p.rule
 		}
 	}
 	return nil

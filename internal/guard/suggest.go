@@ -76,38 +76,30 @@ func (p *Policy) suggestCommand(f Facts, d Decision, command string, add func(Up
 		add(ruleUpdate(FromLocal, RuleValue{ToolName: f.Tool, RuleContent: command}))
 		return
 	}
-	dir := f.Dir
-	if dir == "" {
-		dir = p.Dir
-	}
-	script := shellsyntax.Parse(command, shellsyntax.Options{Dir: slash(dir), Home: slash(p.Home)})
-	if script.Err != nil {
-		return
-	}
 	s := &shellCase{p: p, name: f.Tool}
 	var rules []RuleValue
 	edits := false
-	var walk func(list []*shellsyntax.Command)
-	walk = func(list []*shellsyntax.Command) {
-		for _, c := range list {
-			own := s.own(c, nil)
-			if own.Behavior == Ask && !firm(own.Kind) {
-				switch {
-				case c.Doubt == "" && c.ReadOnly && own.BlockedPath != "" || own.BlockedPath != "" && s.onlyAside(c, own):
-					edits = p.suggestPath(c, own, add) || edits
-				default:
-					if v, ok := ruleFor(c); ok && !slices.Contains(rules, v) {
-						rules = append(rules, v)
-					}
-					if c.Kind == shellsyntax.Elevating {
-						continue // the rule covers what it runs
-					}
-				}
-			}
-			walk(c.Inner)
+	below := -1 // the depth of a command whose rule covers what it runs
+	for i, c := range d.commands {
+		part := &d.Parts[i]
+		if below >= 0 && part.Depth > below {
+			continue
+		}
+		below = -1
+		if part.Behavior != Ask || firm(part.Kind) {
+			continue
+		}
+		if part.Path != "" && (c.ReadOnly && c.Doubt == "" || s.onlyAside(c)) {
+			edits = p.suggestPath(c, add) || edits
+			continue
+		}
+		if v, ok := ruleFor(c); ok && !slices.Contains(rules, v) {
+			rules = append(rules, v)
+		}
+		if c.Kind == shellsyntax.Elevating {
+			below = part.Depth
 		}
 	}
-	walk(script.Commands)
 	if len(rules) > 0 && len(rules) <= 5 {
 		add(ruleUpdate(FromLocal, rules...))
 	}
@@ -117,14 +109,14 @@ func (p *Policy) suggestCommand(f Facts, d Decision, command string, add func(Up
 }
 
 // onlyAside reports whether the command itself is allowed and only a file that it writes aside is not.
-func (s *shellCase) onlyAside(c *shellsyntax.Command, _ Decision) bool {
+func (s *shellCase) onlyAside(c *shellsyntax.Command) bool {
 	plain := *c
 	plain.Files = slices.DeleteFunc(slices.Clone(c.Files), func(f shellsyntax.File) bool { return f.Aside })
 	return s.own(&plain, nil).Behavior == Allow
 }
 
 // suggestPath suggests what a path needs, and reports whether that is to accept edits.
-func (p *Policy) suggestPath(c *shellsyntax.Command, d Decision, add func(Update)) (edits bool) {
+func (p *Policy) suggestPath(c *shellsyntax.Command, add func(Update)) (edits bool) {
 	for _, f := range c.Files {
 		given, _ := p.fileNames(f)
 		if wild(given) {
@@ -166,7 +158,7 @@ func ruleFor(c *shellsyntax.Command) (RuleValue, bool) {
 	}
 	words := []string{c.Args[0].Pattern}
 	for _, w := range c.Args[1:] {
-		if !w.Known() || !plainWord(w.Pattern) {
+		if c.ByPath || !w.Known() || !plainWord(w.Pattern) {
 			break
 		}
 		words = append(words, w.Pattern)

@@ -27,14 +27,19 @@ func (a *analysis) call(n *syntax.CallExpr, files []File, feed *string, sc *scop
 	}
 	before := sc.dirs
 	var after []string
+	var flow []string
 	for i, args := range a.combinations(n.Args, sc) {
 		one := sc.clone()
-		one.dirs = before
+		one.dirs, one.stdin = before, sc.stdin
 		list := a.simple(args, files, feed, one)
 		for _, c := range list {
 			c.Source = a.text(n)
 			a.setAssigns(c, assigns, n.Assigns)
 			a.emit(c)
+			flow = c.prints(sc.stdin)
+		}
+		if i > 0 || len(list) != 1 {
+			flow = nil
 		}
 		moved := a.moved(args, one)
 		if i == 0 {
@@ -43,6 +48,7 @@ func (a *analysis) call(n *syntax.CallExpr, files []File, feed *string, sc *scop
 			after = union(after, moved)
 		}
 	}
+	a.flow = flow
 	sc.dirs = union(before, after)
 	return after
 }

@@ -133,7 +133,7 @@ func (a *analysis) fd(c *Command, sc *scope) bool {
 				marked = marked || strings.Contains(r.Pattern, "{")
 			}
 			if !marked {
-				a.descend(c, placed(rest, ""), "fd "+w.Pattern, nil, sc)
+				a.descend(c, placed(rest, "", nil), "fd "+w.Pattern, nil, sc)
 				return true
 			}
 			var list []Word

@@ -14,7 +14,17 @@ func (a *analysis) judge(c *Command, feed *string, sc *scope) {
 	}
 	if c.ByPath {
 		c.ReadOnly = false // a program of the same name may lie there
+		if !systemPath(c.Args[0].Pattern) && !c.Foreign {
+			c.Foreign = true
+			c.mention(c.Args[1:], feed)
+		}
 	}
+}
+
+// systemPath reports whether the program lies where the system keeps its own.
+func systemPath(file string) bool {
+	dir, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(file, "/usr"), "/local"), "bin/")
+	return dir == "/" || dir == "/s"
 }
 
 func specials(name string) func(*analysis, *Command, *scope) {

@@ -52,7 +52,7 @@ func (w Word) Known() bool { return !w.Many && !strings.ContainsAny(w.Pattern, W
 
 // maybeFlag reports whether w is, or may turn out to be, an option.
 func (w Word) maybeFlag() bool {
-	return w.Pattern != "" && (w.Pattern[0] == '-' || w.Pattern[0] == AnyText || w.Pattern[0] == AnyName || w.Pattern[0] == AnyChar)
+	return w.Pattern != "" && (w.Pattern[0] == '-' || w.Pattern[0] <= AnyPath)
 }
 
 // A Command is one simple command.

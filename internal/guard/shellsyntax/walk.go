@@ -27,6 +27,7 @@ type analysis struct {
 	budget *int
 	depth  int
 	out    []*Command
+	flow   []string // what the last call printed; see prints
 	via    string
 	asleep bool // inside a function that is only being defined
 }
@@ -37,6 +38,7 @@ type scope struct {
 	defined map[string]bool
 	funcs   map[string]bool
 	params  []string // of the function; nil if unknown
+	stdin   []string // the names of files, as patterns, that come through the pipe before a command; nil if unknown
 }
 
 func (sc *scope) clone() *scope {
@@ -272,8 +274,7 @@ func (a *analysis) binary(b *syntax.BinaryCmd, sc *scope) (ok []string) {
 		sc.dirs = union(sc.dirs, right.dirs)
 		return union(left, ok)
 	}
-	a.stmt(b.X, sc.clone())
-	a.stmt(b.Y, sc.clone())
+	a.pipe(b, sc)
 	return sc.dirs
 }
 

@@ -14,6 +14,9 @@ const maxWords = 64
 // variable with several possible values gives several lists, braces give several arguments.
 func (a *analysis) words(w *syntax.Word, sc *scope) [][]Word {
 	source := a.text(w)
+	if !braced(w) {
+		return a.alternatives(w, sc, source)
+	}
 	unknown := [][]Word{{{Pattern: string(AnyText), Source: source, Many: true}}}
 	copied := &syntax.Word{Parts: append([]syntax.WordPart(nil), w.Parts...)}
 	if escapedBrace(w) {
@@ -41,6 +44,15 @@ func (a *analysis) words(w *syntax.Word, sc *scope) [][]Word {
 		lists = joined
 	}
 	return lists
+}
+
+func braced(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok && strings.Contains(l.Value, "{") {
+			return true
+		}
+	}
+	return false
 }
 
 // escapedBrace finds the words of which the brace splitter and the shell might think differently.

@@ -148,7 +148,7 @@ func (a *analysis) unwrap(c *Command, w wrapping, feed *string, sc *scope) bool 
 	rest = rest[w.skip:]
 	if w.appends {
 		a.xargsFiles(c, sc)
-		rest = a.appended(c, rest)
+		rest = a.appended(c, rest, sc.stdin)
 		feed = nil
 	}
 	c.Kind = Wrapper
@@ -225,8 +225,11 @@ func (a *analysis) xargsFiles(c *Command, sc *scope) {
 }
 
 // appended is the command of xargs with the arguments that it will add: at the end, or where the placeholder stands.
-func (a *analysis) appended(c *Command, rest []Word) []Word {
+func (a *analysis) appended(c *Command, rest []Word, stdin []string) []Word {
 	marker := ""
+	if len(c.Files) > 0 {
+		stdin = nil // it reads a file instead
+	}
 	for i, arg := range c.Args[1:] {
 		switch p := arg.Pattern; {
 		case p == "-I" || p == "--replace":
@@ -244,16 +247,24 @@ func (a *analysis) appended(c *Command, rest []Word) []Word {
 			marker = "{}"
 		}
 	}
-	return placed(rest, marker)
+	return placed(rest, marker, stdin)
 }
 
-func placed(rest []Word, marker string) []Word {
+func placed(rest []Word, marker string, names []string) []Word {
 	list := append([]Word(nil), rest...)
+	if marker == "" && len(names) > 0 {
+		for _, n := range names {
+			list = append(list, Word{Pattern: n, Source: "…", Many: true})
+		}
+		return list
+	}
 	if marker == "" {
 		return append(list, Word{Pattern: string(AnyText), Source: "…", Many: true})
 	}
 	for i, w := range list {
-		if strings.Contains(w.Pattern, marker) {
+		if w.Pattern == marker && len(names) == 1 {
+			list[i] = Word{Pattern: names[0], Source: marker}
+		} else if strings.Contains(w.Pattern, marker) {
 			list[i] = Word{Pattern: strings.ReplaceAll(w.Pattern, marker, string(AnyText)), Source: w.quote()}
 		}
 	}
