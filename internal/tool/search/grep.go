@@ -119,7 +119,8 @@ func (g *grepCall) run(ctx context.Context) (tool.Result, error) {
 const maxKept = 100_000
 
 func (g *grepCall) greppers(ctx context.Context) []*grepper {
-	lines := &collector{limit: min(g.in.Offset+g.limit, maxKept)}
+	// One line more than is shown tells whether there are more.
+	lines := &collector{limit: min(g.in.Offset+g.limit+1, maxKept)}
 	n := workers()
 	if g.named {
 		n = 1
@@ -213,7 +214,7 @@ func (g *grepCall) content(c *collector) tool.Result {
 	data.Content, *data.NumLines, data.Filenames = strings.TrimSuffix(p.out.String(), "\n"), p.printed, p.names
 	summary := count(c.total, "matching line", "matching lines") + " in " + count(c.count, "file", "files")
 	total := c.lines
-	if more := p.more || p.printed < c.total && g.req.before+g.req.after == 0; more {
+	if p.more || total >= maxKept {
 		total = math.MaxInt32
 	}
 	if data.Content == "" {

@@ -35,7 +35,10 @@ func (l *lister) list(t task) (*folder, []entry) {
 	l.path = append(append(l.path[:0], t.abs...), '/')
 	l.tasks = l.tasks[:0]
 	files := entries[:0]
-	for _, e := range entries {
+	for i, e := range entries {
+		if i%256 == 255 && l.walker.stopped() {
+			break
+		}
 		switch {
 		case !l.wanted(rules, e):
 		case e.kind == isFile:

@@ -29,25 +29,28 @@ func nearest(name string, names []string, n int) []string {
 	return out
 }
 
-// distance is the number of bytes to insert, remove or replace to make b of a.
+// distance is the number of bytes to insert, remove, replace or swap with their neighbour to make b of a.
 func distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
 		return 100
 	}
+	var older, old []int
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		older, old, row = old, row, make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+			row[j+1] = min(old[j]+cost, old[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], older[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -80,6 +80,7 @@ const (
 // A walker walks one tree with several workers. Tasks are on one stack, the newest first, so that few folders are open
 // and few names are held at a time, however large the tree is.
 type walker struct {
+	ctx     context.Context
 	tree    *tree
 	skipped *skipped
 	stop    atomic.Bool
@@ -96,7 +97,7 @@ func workers() int { return max(1, runtime.GOMAXPROCS(0)) }
 
 // walk visits the files of t, with one worker for each visitor. It returns when all workers have ended, also when ctx ends.
 func walk[V visitor](ctx context.Context, t *tree, s *skipped, visitors []V) error {
-	w := &walker{tree: t, skipped: s}
+	w := &walker{ctx: ctx, tree: t, skipped: s}
 	w.wake.L = &w.mu
 	defer context.AfterFunc(ctx, func() { w.halt(nil) })()
 	root := strings.TrimSuffix(filepath.ToSlash(t.root), "/")
@@ -115,6 +116,8 @@ func walk[V visitor](ctx context.Context, t *tree, s *skipped, visitors []V) err
 	}
 	return w.err
 }
+
+func (w *walker) stopped() bool { return w.stop.Load() || w.ctx.Err() != nil }
 
 func (w *walker) halt(err error) {
 	w.stop.Store(true)
@@ -142,7 +145,7 @@ func (w *walker) work(v visitor) {
 			t.from, t.files = l.list(t)
 		}
 		for _, e := range t.files {
-			if w.stop.Load() {
+			if w.stopped() {
 				break
 			}
 			v.visit(t.from, e.name)
@@ -159,7 +162,7 @@ func (w *walker) take() (task, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {
-		if w.stop.Load() {
+		if w.stopped() {
 			w.abandon()
 			return task{}, false
 		}

@@ -42,13 +42,13 @@ func (w *window) drop(n int) {
 	w.end -= n
 }
 
-// fill reads until the window holds size bytes or the file ends.
+// fill reads until the window holds size bytes, or so many that no further character is sure to fit, or the file ends.
 func (w *window) fill(size int) error {
-	for w.end < size && !w.eof {
+	for !w.eof && w.end+w.slack() < size {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		if w.end == len(w.buf) {
+		if w.end+w.slack() >= len(w.buf) {
 			bigger := make([]byte, min(max(2*len(w.buf), chunk), size))
 			copy(bigger, w.buf[:w.end])
 			w.buf = bigger
@@ -58,12 +58,20 @@ func (w *window) fill(size int) error {
 			return err
 		}
 		w.end += n
-		w.eof = w.eof || n == 0
+		w.eof = n == 0
 		if !w.begun && n > 0 {
 			w.begin()
 		}
 	}
 	return nil
+}
+
+// slack is the room that a decoded character may need beyond one byte.
+func (w *window) slack() int {
+	if w.order == nil {
+		return 0
+	}
+	return utf8.UTFMax - 1
 }
 
 // begin looks at the first bytes for a mark of the encoding.
@@ -95,9 +103,6 @@ func (w *window) read(b []byte) (int, error) {
 	for {
 		if n := w.decode(b); n > 0 {
 			return n, nil
-		}
-		if w.rawLen > 3 && len(b) < utf8.UTFMax {
-			w.eof = false
 		}
 		n, err := w.file.read(w.raw[w.rawLen:])
 		if err != nil {

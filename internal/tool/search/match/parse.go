@@ -172,7 +172,7 @@ func explain(expr string, err error) error {
 	}
 	advice := "Escape characters that are meant literally with a backslash."
 	switch {
-	case se.Code == syntax.ErrInvalidPerlOp && has("(?=", "(?!", "(?<=", "(?<!"):
+	case (se.Code == syntax.ErrInvalidPerlOp || se.Code == syntax.ErrInvalidNamedCapture) && has("(?=", "(?!", "(?<=", "(?<!"):
 		advice = "Look-around is not supported. Search for the part that must be there, and leave out what does not fit when reading the results."
 	case se.Code == syntax.ErrInvalidPerlOp && has("(?>"), se.Code == syntax.ErrInvalidRepeatOp:
 		advice = "Possessive and nested repetitions are not supported. Use a single *, +, ? or {n,m}, and escape what is meant literally."
