@@ -102,7 +102,7 @@ type Options struct {
 	Facts  func() Facts
 	Emit   func(event.Event)
 	Status func(text string) // a hook's statusMessage when it starts, "" when no hook with one runs any more
-	Late   func(Outcome)     // what came of a hook in the background
+	Late   func(Outcome)     // what came of a hook in the background; Close waits for it to return
 
 	Start    Start           // how commands are started; nil: in process groups of their own
 	Env      func() []string // the environment of commands; nil: that of this process

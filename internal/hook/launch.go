@@ -84,7 +84,7 @@ func (c *core) perform(f *flight) (a answer) {
 		cause := context.Cause(f.ctx)
 		if cause != nil {
 			a.canceled = !errors.Is(cause, errFlood)
-			a.failure = endedBecause(f, cause)
+			a.failure, a.interrupted = endedBecause(f, cause)
 		}
 		timedOut := errors.Is(cause, errTimeout)
 		a.refuse = f.hook.OnFailure == "block" || f.callback != nil && timedOut || f.input.Event == WorktreeCreate
@@ -109,16 +109,17 @@ func (c *core) perform(f *flight) (a answer) {
 	return answer{failure: fmt.Sprintf("there is no hook type %q", f.hook.Type)}
 }
 
-func endedBecause(f *flight, cause error) string {
+// endedBecause says why a flight was stopped, and whether that was the wish of whoever stopped the moment it belongs to.
+func endedBecause(f *flight, cause error) (text string, interrupted bool) {
 	switch {
 	case errors.Is(cause, errTimeout):
-		return fmt.Sprintf("it did not end within %s and was stopped", f.timeout())
+		return fmt.Sprintf("it did not end within %s and was stopped", f.timeout()), false
 	case errors.Is(cause, errFlood):
-		return fmt.Sprintf("it printed more than %d MB and was stopped", maxPrinted>>20)
+		return fmt.Sprintf("it printed more than %d MB and was stopped", maxPrinted>>20), false
 	case errors.Is(cause, errClosed):
-		return "it was stopped, because the session ended"
+		return "it was stopped, because the session ended", false
 	}
-	return "it was stopped: " + cause.Error()
+	return "it was stopped: " + cause.Error(), true
 }
 
 // interpret reads what a hook printed and how it ended.

@@ -46,18 +46,19 @@ type Outcome struct {
 
 // answer is what one hook said.
 type answer struct {
-	out      output
-	plain    string // text that is not JSON
-	blocked  bool   // exit code 2, or what counts as that
-	reason   string // of the refusal
-	failure  string // how it failed; "": it did not
-	canceled bool   // the failure is a time-out or an interrupt
-	refuse   bool   // the failure counts as a refusal
-	stop     bool   // a prompt said no where that ends the turn
-	detached bool   // it goes on in the background
-	exitCode int
-	stdout   string
-	stderr   string
+	out         output
+	plain       string // text that is not JSON
+	blocked     bool   // exit code 2, or what counts as that
+	reason      string // of the refusal
+	failure     string // how it failed; "": it did not
+	canceled    bool   // the failure is a time-out or an interrupt
+	interrupted bool   // … an interrupt, which nobody needs to be warned of
+	refuse      bool   // the failure counts as a refusal
+	stop        bool   // a prompt said no where that ends the turn
+	detached    bool   // it goes on in the background
+	exitCode    int
+	stdout      string
+	stderr      string
 }
 
 // defaultReason stands in where a hook refuses without a word.

@@ -41,7 +41,7 @@ func (c *core) ended(j job, a answer) {
 	if j.callback == nil {
 		c.opt.Emit(response(j, a))
 	}
-	if a.failure != "" {
+	if a.failure != "" && !a.interrupted {
 		c.warn(fmt.Sprintf("%s: the %s failed: %s", j.input.name(), j.label(), a.failure))
 	}
 }

@@ -92,61 +92,85 @@ func (e *Engine) jobs(in Input) []job {
 	e.mu.Lock()
 	groups, callbacks, closed := e.groups, e.callbacks, e.closed
 	e.mu.Unlock()
-	if closed {
+	if closed || e.opt.AllOff {
 		return nil
 	}
-	var jobs []job
-	byKey := map[string]int{}
-	for _, g := range slices.Concat(groups, e.extra) {
-		if g.Event != in.Event || !e.counts(g) {
-			continue
-		}
-		m := e.matcher(g.Event, g.Matcher)
-		if m.err != nil {
-			e.warnOnce(fmt.Sprintf("hooks of %s in %s never run: %s", g.Event, sourceName(g.Source), m.problem(g.Matcher)))
-		} else if !m.matches(in.Match) {
-			continue
-		}
-		for _, h := range g.Hooks {
-			j := job{hook: h, source: g.Source, input: in}
-			switch {
-			case m.err != nil && h.OnFailure != "block":
-				continue // reported above
-			case m.err != nil:
-				j.broken = m.problem(g.Matcher)
-			case !e.conditionHolds(&j):
-				continue
+	s := selection{Engine: e, in: in}
+	for _, list := range [][]Group{groups, e.extra} {
+		for i := range list {
+			if g := &list[i]; g.Event == in.Event && e.counts(*g) {
+				s.addGroup(g)
 			}
-			key := j.key()
-			if at, twice := byKey[key]; twice {
-				if h.OnFailure == "block" {
-					jobs[at].hook.OnFailure = "block" // the stricter of two layers counts
-				}
-				continue
-			}
-			if h.Once && !e.first(key) {
-				continue
-			}
-			byKey[key] = len(jobs)
-			jobs = append(jobs, j)
 		}
-	}
-	if e.opt.AllOff {
-		return jobs
 	}
 	for _, c := range callbacks {
-		if c.Event != in.Event {
-			continue
-		}
-		m := e.matcher(c.Event, c.Matcher)
-		switch {
-		case m.err != nil:
-			e.warnOnce(fmt.Sprintf("a callback for %s never runs: %s", c.Event, m.problem(c.Matcher)))
-		case m.matches(in.Match):
-			jobs = append(jobs, job{callback: c, input: in, hook: Hook{Type: "callback", Timeout: c.Timeout.Seconds(), OnFailure: c.OnFailure}})
+		if c.Event == in.Event {
+			s.addCallback(c)
 		}
 	}
-	return jobs
+	return s.jobs
+}
+
+// A selection gathers the jobs of one moment.
+type selection struct {
+	*Engine
+	in    Input
+	jobs  []job
+	byKey map[string]int // where the hook with this key is in jobs
+}
+
+func (s *selection) addGroup(g *Group) {
+	m := s.matcher(g.Event, g.Matcher)
+	if m.err != nil {
+		s.warnOnce(fmt.Sprintf("hooks of %s in %s never run: %s", g.Event, sourceName(g.Source), m.problem(g.Matcher)))
+	} else if !m.matches(s.in.Match) {
+		return
+	}
+	for _, h := range g.Hooks {
+		j := job{hook: h, source: g.Source, input: s.in}
+		switch {
+		case m.err != nil && h.OnFailure != "block":
+			continue // reported above
+		case m.err != nil:
+			j.broken = m.problem(g.Matcher)
+		case !s.conditionHolds(&j):
+			continue
+		}
+		s.addHook(j)
+	}
+}
+
+func (s *selection) addHook(j job) {
+	key := j.key()
+	if at, twice := s.byKey[key]; twice {
+		if j.hook.OnFailure == "block" {
+			s.jobs[at].hook.OnFailure = "block" // the stricter of two layers counts
+		}
+		return
+	}
+	if j.hook.Once && !s.first(key) {
+		return
+	}
+	if s.byKey == nil {
+		s.byKey = map[string]int{}
+	}
+	s.byKey[key] = len(s.jobs)
+	s.jobs = append(s.jobs, j)
+}
+
+func (s *selection) addCallback(c *Callback) {
+	m := s.matcher(c.Event, c.Matcher)
+	if m.err != nil {
+		s.warnOnce(fmt.Sprintf("a callback for %s never runs: %s", c.Event, m.problem(c.Matcher)))
+	}
+	j := job{callback: c, input: s.in, hook: Hook{Type: "callback", Timeout: c.Timeout.Seconds(), OnFailure: c.OnFailure}}
+	switch {
+	case m.err != nil && c.OnFailure == "block":
+		j.broken = m.problem(c.Matcher)
+	case !m.matches(s.in.Match):
+		return
+	}
+	s.jobs = append(s.jobs, j)
 }
 
 // conditionHolds evaluates "if". A condition that cannot be evaluated makes the hook run into a failure, because leaving it

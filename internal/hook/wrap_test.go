@@ -196,6 +196,9 @@ func TestAnInterruptStopsHooksAndRunsNothing(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
+	if resp := r.responses(); len(resp) != 1 || resp[0].Outcome != "cancelled" || r.warnings() != "" {
+		t.Errorf("reported: %+v, %s", resp, r.warnings())
+	}
 }
 
 func TestHooksHearOfAnInterruptedCallWithoutHoldingItUp(t *testing.T) {
