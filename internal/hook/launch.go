@@ -25,7 +25,9 @@ type flight struct {
 // launch runs the job and sends its answer, or the news that it went to the background.
 func (c *core) launch(ctx context.Context, j job, answers chan<- answer) {
 	if !c.track() {
-		answers <- answer{failure: errClosed.Error(), canceled: true}
+		// A call that is made while all ends does not slip past its hooks.
+		gated := j.input.Event == PreToolUse || j.input.Event == PermissionRequest
+		answers <- answer{failure: errClosed.Error(), canceled: true, refuse: gated}
 		return
 	}
 	f := &flight{job: j, answers: answers}

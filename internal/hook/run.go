@@ -90,9 +90,9 @@ func (e *Engine) Has(ev Event) bool {
 // jobs selects what runs: in the order of configuration, each hook once.
 func (e *Engine) jobs(in Input) []job {
 	e.mu.Lock()
-	groups, callbacks, closed := e.groups, e.callbacks, e.closed
+	groups, callbacks := e.groups, e.callbacks
 	e.mu.Unlock()
-	if closed || e.opt.AllOff {
+	if e.opt.AllOff {
 		return nil
 	}
 	s := selection{Engine: e, in: in}

@@ -315,8 +315,17 @@ func TestABackgroundHookHasItsLimitAndEndsWithTheSession(t *testing.T) {
 	if r.take(); !strings.Contains(r.warnings(), "session ended") {
 		t.Errorf("warnings: %s", r.warnings())
 	}
-	if o := r.engine.Stop(t.Context(), Stopping{}); o.Ran != 0 {
-		t.Error("a hook ran after the end")
+}
+
+func TestNothingRunsAfterTheEndAndNothingSlipsThrough(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Options{}, on(Stop, "", command("touch ran")), on(PreToolUse, "", command("touch ran")))
+	r.engine.Close(t.Context())
+	if o := r.engine.Stop(t.Context(), Stopping{}); o.Block {
+		t.Errorf("got %+v", o)
+	}
+	if _, err := r.run(`{"path":"made"}`); err == nil || r.exists("made") || r.exists("ran") {
+		t.Errorf("got %v", err)
 	}
 }
 
