@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // A hunk is one part of a diff, in the form of the structured results.
@@ -30,38 +30,76 @@ func compareAt(old, new string, oldLine, newLine int, atEnd bool) (hunks []hunk,
 	if len(old) > largestDiff || len(new) > largestDiff {
 		return []hunk{}, false
 	}
-	hunks = []hunk{}
-	unified, err := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, new), diffContext)
-	if err != nil {
-		return hunks, false
+	oldLines, newLines := strings.SplitAfter(old, "\n"), strings.SplitAfter(new, "\n")
+	b := hunkBuilder{old: withoutEmptyEnd(oldLines), new: withoutEmptyEnd(newLines), oldLine: oldLine, newLine: newLine, atEnd: atEnd, hunks: []hunk{}}
+	for _, d := range lcs.DiffLines(b.old, b.new) {
+		b.add(d)
 	}
-	shift := newLine - oldLine
-	for _, u := range unified.Hunks {
-		h := hunk{OldStart: u.FromLine + oldLine - 1}
-		h.NewStart = h.OldStart + shift
-		for _, line := range u.Lines {
-			text := strings.TrimSuffix(strings.TrimSuffix(line.Content, "\n"), "\r")
-			sign := " "
-			switch line.Kind {
-			case udiff.Delete:
-				sign = "-"
-				h.OldLines++
-			case udiff.Insert:
-				sign = "+"
-				h.NewLines++
-			default:
-				h.OldLines++
-				h.NewLines++
-			}
-			h.Lines = append(h.Lines, sign+text)
-			if atEnd && !strings.HasSuffix(line.Content, "\n") {
-				h.Lines = append(h.Lines, `\ No newline at end of file`)
-			}
-		}
-		shift += h.NewLines - h.OldLines
-		hunks = append(hunks, h)
+	b.close()
+	return b.hunks, true
+}
+
+func withoutEmptyEnd(lines []string) []string {
+	if last := len(lines) - 1; lines[last] == "" {
+		return lines[:last]
 	}
-	return hunks, true
+	return lines
+}
+
+// A hunkBuilder joins differences that are close to each other, with the lines around them.
+type hunkBuilder struct {
+	old, new         []string
+	oldLine, newLine int // numbers of the first lines
+	atEnd            bool
+	hunks            []hunk
+	open             bool
+	from, to         int // the next lines to be taken, while a hunk is open
+}
+
+func (b *hunkBuilder) add(d lcs.Diff) {
+	if b.open && d.Start-b.from > 2*diffContext {
+		b.close()
+	}
+	if !b.open {
+		before := min(diffContext, d.Start)
+		b.open, b.from, b.to = true, d.Start-before, d.ReplStart-before
+		b.hunks = append(b.hunks, hunk{OldStart: b.from + b.oldLine, NewStart: b.to + b.newLine})
+	}
+	b.equal(d.Start)
+	h := &b.hunks[len(b.hunks)-1]
+	for ; b.from < d.End; b.from++ {
+		b.line(h, "-", b.old[b.from])
+		h.OldLines++
+	}
+	for ; b.to < d.ReplEnd; b.to++ {
+		b.line(h, "+", b.new[b.to])
+		h.NewLines++
+	}
+}
+
+// equal takes lines that are the same in both, up to the given one of the old text.
+func (b *hunkBuilder) equal(until int) {
+	h := &b.hunks[len(b.hunks)-1]
+	for ; b.from < until; b.from++ {
+		b.line(h, " ", b.old[b.from])
+		b.to++
+		h.OldLines++
+		h.NewLines++
+	}
+}
+
+func (b *hunkBuilder) close() {
+	if b.open {
+		b.equal(min(len(b.old), b.from+diffContext))
+		b.open = false
+	}
+}
+
+func (b *hunkBuilder) line(h *hunk, sign, line string) {
+	h.Lines = append(h.Lines, sign+strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
+	if b.atEnd && !strings.HasSuffix(line, "\n") {
+		h.Lines = append(h.Lines, `\ No newline at end of file`)
+	}
 }
 
 // unified writes hunks as a unified diff, of at most about limit bytes (0: no limit); whole is false if some were left out.
@@ -129,6 +167,9 @@ func (s splicing) hunks(c charset) (hunks []hunk, left int) {
 		hunks = append(hunks, part...)
 		shift += countLines(fresh.Bytes(), c) - countLines(old, c)
 		i += len(group)
+		if i < len(s.splices) && s.splices[i].start <= end { // the rest is too close to be told apart from this
+			return hunks, len(s.splices) - i
+		}
 	}
 	return hunks, 0
 }
@@ -138,7 +179,7 @@ func (s splicing) group(i int, c charset) (group []splice, start, end int64) {
 	start = s.lineBefore(s.splices[i].start, diffContext, c)
 	end = s.lineAfter(s.splices[i].end, diffContext, c)
 	j := i + 1
-	for j < len(s.splices) && s.splices[j].start <= end && end-start < largestDiff {
+	for j < len(s.splices) && j-i < mostHunks && s.splices[j].start <= end && end-start < largestDiff {
 		end = s.lineAfter(s.splices[j].end, diffContext, c)
 		j++
 	}
@@ -174,18 +215,24 @@ func (s splicing) lineBefore(at int64, n int, c charset) int64 {
 
 // lineAfter is the end of the line that lies n lines behind the one of at.
 func (s splicing) lineAfter(at int64, n int, c charset) int64 {
-	text, err := s.body.slice(at, at+lineReach)
-	if err != nil {
-		return at
-	}
 	newline, _, _ := c.encode("\n")
-	from := 0
-	for range n + 1 {
-		i := indexUnit(text[from:], newline, len(newline))
-		if i < 0 {
-			return at + int64(len(text))
+	var text []byte
+	for _, reach := range []int64{1 << 10, lineReach} { // mostly the first is enough
+		var err error
+		if text, err = s.body.slice(at, at+reach); err != nil {
+			return at
 		}
-		from += i + len(newline)
+		from := 0
+		for k := 0; ; k++ {
+			if k > n {
+				return at + int64(from)
+			}
+			i := indexUnit(text[from:], newline, len(newline))
+			if i < 0 {
+				break
+			}
+			from += i + len(newline)
+		}
 	}
-	return at + int64(from)
+	return at + int64(len(text))
 }

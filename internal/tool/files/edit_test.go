@@ -134,6 +134,7 @@ func TestEditKeepsLineEnds(t *testing.T) {
 		{"a\r\nb\r\n", "a\n", "", "b\r\n"},
 		{"one", "one", "one\ntwo", "one\ntwo"},
 		{"\r\na\r\n\r\nb", "\n\n", "\n", "\r\na\r\nb"},
+		{"x\na\r\nb\n", "a\nb", "a1\na2\nb", "x\na1\r\na2\r\nb\n"},
 	} {
 		d := newDesk(t)
 		d.read("f", c.content)
@@ -426,6 +427,41 @@ func watchHeap(stop chan struct{}, peak chan uint64) {
 			peak <- most
 			return
 		case <-tick.C:
+		}
+	}
+}
+
+// Large files are searched in windows; what lies across their borders is found too, and counted once.
+func TestEditFindsWhatLiesAcrossWindows(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("0123456789abcde\n"), 9<<20/16)
+	for i := 1; i <= 8; i++ {
+		copy(content[i<<20-5+i:], "needle\r\nhay")
+	}
+	var lines []string
+	for i, line := range strings.Split(string(content), "\n") {
+		if strings.HasSuffix(line, "needle\r") {
+			lines = append(lines, fmt.Sprint(i+1))
+		}
+	}
+	want := strings.ReplaceAll(string(content), "needle\r\nhay", "pin\r\nand\r\nhay")
+	for name, encode := range map[string]func(string) []byte{
+		"utf-8":  func(s string) []byte { return []byte(s) },
+		"utf-16": func(s string) []byte { return encoded(t, unicode.UTF16(unicode.BigEndian, unicode.UseBOM), s) },
+	} {
+		if raceEnabled && name != "utf-8" {
+			continue
+		}
+		d := newDesk(t)
+		d.read("f", string(encode(string(content))))
+		d.fails("Edit", args{"file_path": "f", "old_string": "needle\nhay", "new_string": "x"}, "8 times", "lines "+strings.Join(lines, ", ")+".")
+		d.ok("Edit", args{"file_path": "f", "old_string": "needle\nhay", "new_string": "pin\nand\nhay", "replace_all": true})
+		got, err := os.ReadFile(d.path("f"))
+		if err != nil || !bytes.Equal(got, encode(want)) {
+			t.Errorf("%s: %v, %d bytes, want %d", name, err, len(got), len(encode(want)))
+		}
+		if !raceEnabled { // half a million places at once
+			d.ok("Edit", args{"file_path": "f", "old_string": "\n", "new_string": "\n\n", "replace_all": true})
 		}
 	}
 }

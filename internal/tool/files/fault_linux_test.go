@@ -14,7 +14,7 @@ func editOnFullDisk(d *desk) error {
 	if _, err := d.call("Read", args{"file_path": "big"}); err != nil {
 		return err
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 64 << 10, Max: 64 << 10}); err != nil {
 		return err
 	}
 	for _, call := range []struct {
@@ -22,8 +22,8 @@ func editOnFullDisk(d *desk) error {
 		in   args
 	}{
 		{"Edit", args{"file_path": "big", "old_string": "small", "new_string": "large"}},
-		{"Write", args{"file_path": "big", "content": strings.Repeat("x", 3<<20)}},
-		{"Write", args{"file_path": "new", "content": strings.Repeat("x", 3<<20)}},
+		{"Write", args{"file_path": "big", "content": strings.Repeat("x", 300<<10)}},
+		{"Write", args{"file_path": "new", "content": strings.Repeat("x", 300<<10)}},
 	} {
 		_, err := d.call(call.tool, call.in)
 		if err == nil {

@@ -198,7 +198,7 @@ func waitForTemp(t *testing.T, dir string) {
 func TestAFullDiskChangesNothing(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	content := "small\n" + strings.Repeat("x", 2<<20)
+	content := "small\n" + strings.Repeat("x", 200<<10)
 	d.put("big", []byte(content))
 	out, err := d.asRole("full", "f", t.TempDir()).CombinedOutput()
 	if strings.Contains(string(out), "not here") {

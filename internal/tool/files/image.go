@@ -100,7 +100,7 @@ func (p picture) shrink(img image.Image) (picture, error) {
 		p.width, p.height = img.Bounds().Dx(), img.Bounds().Dy()
 		if p.mediaType != "image/jpeg" {
 			var out bytes.Buffer
-			if err := png.Encode(&out, img); err != nil {
+			if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, img); err != nil {
 				return picture{}, err
 			}
 			if out.Len() <= imageBudget {

@@ -21,14 +21,13 @@ func (k *kit) missing(path string) error {
 			hints = append(hints, name)
 		}
 	}
-	message := fmt.Sprintf("%s does not exist.", path)
 	if len(hints) > 0 {
-		return fmt.Errorf("%s Did you mean %s?", message, strings.Join(hints, " or "))
+		return fmt.Errorf("%s does not exist. Did you mean %s", path, strings.Join(hints, " or "))
 	}
 	if dir := existingParent(path); dir != filepath.Dir(path) {
-		return fmt.Errorf("%s Of its folders only %s exists. The working directory is %s; look around with Glob.", message, dir, k.Cwd())
+		return fmt.Errorf("%s does not exist, and of its folders only %s does. The working directory is %s; look around with Glob", path, dir, k.Cwd())
 	}
-	return fmt.Errorf("%s The working directory is %s; look for the file with Glob.", message, k.Cwd())
+	return fmt.Errorf("%s does not exist. The working directory is %s; look for the file with Glob", path, k.Cwd())
 }
 
 // belowCwd looks for the end of path below the working directory: models lose or invent the beginning of a path.

@@ -176,7 +176,7 @@ func TestReadOfAMissingFileNamesNearOnes(t *testing.T) {
 	d.fails("Read", args{"file_path": "src/deep/handlr.go"}, "does not exist", "Did you mean "+d.path("src/deep/handler.go"))
 	d.fails("Read", args{"file_path": "src/deep/handler.ts"}, d.path("src/deep/handler.go"))
 	d.fails("Read", args{"file_path": "/elsewhere/project/src/deep/handler.go"}, "Did you mean "+d.path("src/deep/handler.go"))
-	d.fails("Read", args{"file_path": "no/such/folder/file"}, "only "+d.dir+" exists")
+	d.fails("Read", args{"file_path": "no/such/folder/file"}, "only "+d.dir+" does")
 }
 
 func TestReadExpandsTheHomeDirectory(t *testing.T) {
@@ -264,7 +264,7 @@ func TestReadShowsImages(t *testing.T) {
 		t.Errorf("%d×%d, %d bytes, %s", c.Width, c.Height, size, m.MediaType)
 	}
 	b.Reset()
-	png.Encode(&b, picture(700, 600, true))
+	(&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, picture(700, 600, true))
 	d.put("noise.png", b.Bytes())
 	if _, _, size := imageOf(t, d.ok("Read", args{"file_path": "noise.png"}).Content); size > 1<<20 {
 		t.Errorf("%d bytes", size)

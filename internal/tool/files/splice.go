@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -78,15 +79,16 @@ func (r *replacer) splice(p place) (splice, error) {
 		text = curlyLike(text, r.before, r.charset.decode(found))
 	}
 	if strings.Contains(text, "\n") {
-		text = strings.ReplaceAll(text, "\n", r.lineEnd(p, found[from:to]))
+		text = strings.ReplaceAll(text, "\n", r.lineEnd(p, found, from, to))
 	}
 	with, _, _ := r.charset.encode(text)
 	line := p.line + countLines(found[:from], r.charset)
 	return splice{p.start + int64(from), p.start + int64(to), with, line}, nil
 }
 
-// lineEnd is the line end in use at a place: that of the replaced text, else that of the line before, else that of the next.
-func (r *replacer) lineEnd(p place, replaced []byte) string {
+// lineEnd is the line end in use at a place: that of the replaced text, else the nearest one in the text that was found, else that of
+// the line before, else that of the next. from and to are where the replaced text stands in what was found.
+func (r *replacer) lineEnd(p place, found []byte, from, to int) string {
 	lf, _, _ := r.charset.encode("\n")
 	crlf, _, _ := r.charset.encode("\r\n")
 	kind := func(b []byte, at int) string {
@@ -95,17 +97,24 @@ func (r *replacer) lineEnd(p place, replaced []byte) string {
 		}
 		return "\n"
 	}
-	if at := indexUnit(replaced, lf, len(lf)); at >= 0 {
-		return kind(replaced, at)
+	if at := indexUnit(found[from:to], lf, len(lf)); at >= 0 {
+		return kind(found[from:to], at)
 	}
-	const reach = 64 << 10
-	if before, err := r.body.slice(max(int64(r.charset.mark), p.start-reach), p.start); err == nil {
-		if at := lastIndexUnit(before, lf); at >= 0 {
+	if at := lastIndexUnit(found[:from], lf); at >= 0 {
+		return kind(found, at)
+	}
+	if at := indexUnit(found[to:], lf, len(lf)); at >= 0 {
+		return kind(found[to:], at)
+	}
+	for _, reach := range []int64{512, 64 << 10} { // most lines are short, and there may be many places
+		before, err := r.body.slice(max(int64(r.charset.mark), p.start-reach), p.start)
+		if at := lastIndexUnit(before, lf); err == nil && at >= 0 {
 			return kind(before, at)
 		}
 	}
-	if after, err := r.body.slice(p.start, p.end+reach); err == nil {
-		if at := indexUnit(after, lf, len(lf)); at >= 0 {
+	for _, reach := range []int64{512, 64 << 10} {
+		after, err := r.body.slice(p.end, p.end+reach)
+		if at := indexUnit(after, lf, len(lf)); err == nil && at >= 0 {
 			return kind(after, at)
 		}
 	}
@@ -190,28 +199,36 @@ type splicing struct {
 }
 
 func (s splicing) writeTo(ctx context.Context, w io.Writer) error {
+	in := bufio.NewReaderSize(io.NewSectionReader(s.body, 0, s.body.size), 256<<10)
 	at := int64(0)
 	for _, p := range s.splices {
-		if err := s.copyRange(ctx, w, at, p.start); err != nil {
+		if err := copyBytes(ctx, w, in, p.start-at); err != nil {
 			return err
 		}
 		if _, err := w.Write(p.with); err != nil {
 			return err
 		}
+		if _, err := in.Discard(int(p.end - p.start)); err != nil {
+			return err
+		}
 		at = p.end
 	}
-	return s.copyRange(ctx, w, at, s.body.size)
+	return copyBytes(ctx, w, in, s.body.size-at)
 }
 
-func (s splicing) copyRange(ctx context.Context, w io.Writer, from, to int64) error {
-	if from == to {
-		return nil
+// copyBytes copies exactly n bytes, unless ctx ends before.
+func copyBytes(ctx context.Context, w io.Writer, r io.Reader, n int64) error {
+	for n > 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		step := min(n, 4<<20)
+		if _, err := io.CopyN(w, r, step); err != nil {
+			return err
+		}
+		n -= step
 	}
-	if s.body.content != nil {
-		_, err := w.Write(s.body.content[from:to])
-		return err
-	}
-	return copyContext(ctx, w, io.NewSectionReader(s.body, from, to-from))
+	return nil
 }
 
 // bytes is the new content, if it is small enough to be kept; else nil.
