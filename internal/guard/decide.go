@@ -17,7 +17,7 @@ func Decide(p Policy, f Facts) Decision {
 	for up := p.Parent; up != nil; up = up.Parent {
 		above := *up
 		above.Parent = nil
-		above.AlwaysAsk = nil
+		above.AlwaysAsk = p.AlwaysAsk
 		f := f
 		if f.Dir == "" {
 			f.Dir = p.Dir
@@ -100,15 +100,15 @@ func (p *Policy) judge(f Facts) Decision {
 	if r := rules.deny.wholeTool(name, true); r != nil {
 		return denied(r, fmt.Sprintf("the rule %s denies every use of %s", r, f.Tool), "")
 	}
+	if slices.Contains(p.AlwaysAsk, f.Tool) {
+		return Decision{Behavior: Ask, Kind: ByPerson, Reason: f.Tool + " is a question to you", Suggestions: []Update{}}
+	}
 	d := p.judgeAccess(f, name)
 	if d.Behavior == Deny {
 		return d
 	}
 	if r := p.askTier().wholeTool(name, true); r != nil {
 		return worse(d, Decision{Behavior: Ask, Kind: ByRule, Rule: r, Reason: fmt.Sprintf("the rule %s asks for every use of %s", r, f.Tool), Parts: d.Parts, commands: d.commands})
-	}
-	if slices.Contains(p.AlwaysAsk, f.Tool) {
-		return Decision{Behavior: Ask, Kind: ByPerson, Reason: f.Tool + " is a question to you", Suggestions: []Update{}}
 	}
 	return d
 }

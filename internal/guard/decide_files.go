@@ -101,7 +101,7 @@ func (p *Policy) deniedBelow(index *pathIndex, folder string, hidden bool) (*Rul
 	if r == nil || p.Disk == nil {
 		return nil, "" // readFile asks
 	}
-	found, _ := p.Disk.Below(folder, hidden, func(file string) bool { return index.find(at, file) != nil })
+	found, _ := p.belowOnce(index, folder, hidden)
 	if found == "" {
 		return nil, ""
 	}
@@ -176,7 +176,7 @@ func (p *Policy) readBelow(f shellsyntax.File, folder string) (Decision, bool) {
 		return Decision{}, false
 	}
 	if p.Disk != nil {
-		if _, whole := p.Disk.Below(folder, f.Hidden, func(file string) bool { return index.find(at, file) != nil }); whole {
+		if _, whole := p.belowOnce(index, folder, f.Hidden); whole {
 			return Decision{}, false
 		}
 	}

@@ -17,13 +17,20 @@ func (p *Policy) judgeCommand(f Facts, name, command string) Decision {
 		dir = p.Dir
 	}
 	script := shellsyntax.Parse(command, shellsyntax.Options{Dir: slash(dir), Home: slash(p.Home)})
+	var disk *limited
+	if p.Disk != nil {
+		disk = newLimited(p.Disk)
+		real := p.Disk
+		p.Disk = disk
+		defer func() { p.Disk = real }()
+	}
 	s := &shellCase{p: p, name: name, whole: p.Rules.allow.wholeTool(name, false)}
 	if s.whole == nil && name != "Bash" {
 		s.whole = p.Rules.allow.wholeTool("Bash", false)
 	}
 	all := Decision{Behavior: Allow, Kind: ByReading, Reason: "it changes nothing"}
-	if script.TooLong {
-		return Decision{Behavior: Deny, Kind: BySafety, Reason: fmt.Sprintf("the command is longer than %d bytes; write it to a file and run that", shellsyntax.MaxLength)}
+	if script.Partial {
+		return Decision{Behavior: Deny, Kind: BySafety, Reason: "the command is too long or too entangled to be checked; write it to a script and run that, or do it in several commands"}
 	}
 	if name != "Bash" {
 		if r := p.Rules.deny.wholeTool("Bash", true); r != nil {
@@ -42,9 +49,12 @@ func (p *Policy) judgeCommand(f Facts, name, command string) Decision {
 		}
 		all = worse(all, d)
 	}
+	if disk.spent() {
+		all = worse(all, Decision{Behavior: Deny, Kind: BySafety, Reason: "the command names more files than can be checked; name fewer, or do it in several commands"})
+	}
 	all = p.whole(all, command)
 	all.Parts, all.commands = s.parts, s.seen
-	if all.Behavior == Ask && !firm(all.Kind) && p.Sandboxed && p.mode() != Plan {
+	if all.Behavior == Ask && !firm(all.Kind) && p.Sandboxed && !f.Open && p.mode() != Plan {
 		all.Behavior, all.Kind, all.Reason = Allow, BySandbox, "it runs inside the sandbox"
 	}
 	return all

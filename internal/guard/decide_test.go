@@ -115,3 +115,59 @@ func sections(t *testing.T, text string) []section {
 	}
 	return list
 }
+
+func TestModesAndTraitsOfOtherTools(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode     Mode
+		tool     string
+		readOnly bool
+		want     Behavior
+	}{
+		{Default, "TodoWrite", true, Allow}, {Default, "Unknown", false, Ask}, {Plan, "TodoWrite", true, Allow}, {Plan, "Unknown", false, Deny}, {Default, "mcp__s__t", true, Ask}, {Plan, "mcp__s__t", true, Ask},
+		{Plan, "mcp__s__t", false, Deny}, {Default, "WebSearch", true, Ask}, {Bypass, "Unknown", false, Allow}, {DontAsk, "Unknown", false, Deny}, {Plan, "ExitPlanMode", false, Ask}, {Bypass, "AskUserQuestion", true, Ask},
+		{DontAsk, "AskUserQuestion", true, Deny}, {AcceptEdits, "Unknown", false, Ask}, {Auto, "Unknown", false, Ask},
+	} {
+		p := testPolicy(t, c.mode)
+		p.AlwaysAsk = []string{"AskUserQuestion", "ExitPlanMode"}
+		f := Facts{Tool: c.tool}
+		f.Traits.ReadOnly = c.readOnly
+		if got := Decide(p, f); got.Behavior != c.want {
+			t.Errorf("%s %s: %v (%s), want %v", c.mode, c.tool, got.Behavior, got.Reason, c.want)
+		}
+	}
+}
+
+func TestSandboxedCommandsNeedNoPermission(t *testing.T) {
+	t.Parallel()
+	p := testPolicy(t, Default, "deny Bash(curl:*)", "ask Bash(git push:*)")
+	p.Sandboxed = true
+	for call, want := range map[string]Behavior{"npm test": Allow, "curl x": Deny, "git push": Ask, "rm -rf /": Deny, "touch .git/config": Ask, "eval $x": Allow, "Edit(a)": Ask} {
+		if got := Decide(p, tableFacts(p, call)); got.Behavior != want {
+			t.Errorf("%s: %v (%s)", call, got.Behavior, got.Reason)
+		}
+	}
+	f := tableFacts(p, "npm test")
+	f.Open = true
+	if Decide(p, f).Behavior != Ask {
+		t.Error("a command outside the sandbox was let through")
+	}
+}
+
+func TestFoldersOfTheAgentItself(t *testing.T) {
+	t.Parallel()
+	p := testPolicy(t, Default)
+	p.FreeRead, p.FreeWrite, p.Protected = []string{"/state/results"}, []string{"/state/scratch", "/home/me/.claude/projects/x/memory"}, []string{"/home/me/work/cfg"}
+	for call, want := range map[string]Behavior{
+		"Read(/state/results/a)": Allow, "Write(/state/results/a)": Ask, "Write(/state/scratch/a)": Allow, "Read(/state/scratch/a)": Allow, "cat /state/results/a": Allow, "ls > /state/scratch/x": Allow,
+		"Write(/home/me/.claude/projects/x/memory/m.md)": Allow, "Write(/home/me/.claude/projects/x/other)": Ask, "Read(/state/other)": Ask,
+	} {
+		if got := Decide(p, tableFacts(p, call)); got.Behavior != want {
+			t.Errorf("%s: %v (%s)", call, got.Behavior, got.Reason)
+		}
+	}
+	p.Mode = AcceptEdits
+	if d := Decide(p, tableFacts(p, "Write(cfg/a)")); d.Behavior != Ask || d.Kind != BySafety {
+		t.Errorf("%+v", d)
+	}
+}

@@ -17,6 +17,7 @@ type Options struct {
 	Apply      func(context.Context, []Update) error    // makes the updates of an answer count, and writes those that persist
 	Classifier Classifier                               // for auto mode
 	Dir        func() string                            // where the shell is
+	Open       func(tool.Call) bool                     // reports that a command would not run in the sandbox
 	Denied     func(context.Context, tool.Call, Denied) // told of every denial
 	Ledger     *Ledger                                  // shared by the gates of a session; nil makes one for this gate
 	AgentID    string
@@ -70,6 +71,7 @@ func (o *Options) facts(c tool.Call) Facts {
 	if o.Dir != nil {
 		f.Dir = o.Dir()
 	}
+	f.Open = o.Open != nil && o.Open(c)
 	return f
 }
 

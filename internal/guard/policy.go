@@ -39,6 +39,7 @@ type Facts struct {
 	Hook   tool.Verdict
 	Why    string // the reason of the hook
 	Dir    string // where a shell command would start; empty is Policy.Dir
+	Open   bool   // the command would run outside the sandbox, though others run inside
 }
 
 // A Disk tells what is on the disk. A Policy without one is judged by names alone.

@@ -173,10 +173,20 @@ func (a *analysis) inlined(c *Command, bodies []*syntax.FuncDecl, sc *scope) *Co
 	f := &Command{Name: c.Name, Args: c.Args, Text: c.Text, Dirs: c.Dirs, Kind: Wrapper, Function: true, Via: a.via}
 	a.depth++
 	defer func() { a.depth-- }()
+	if a.walking[c.Name] {
+		f.Doubt = "the function calls itself"
+		return f
+	}
 	if a.depth > maxDepth {
+		*a.lost = true
 		f.Doubt = "functions call each other too deeply"
 		return f
 	}
+	if a.walking == nil {
+		a.walking = map[string]bool{}
+	}
+	a.walking[c.Name] = true
+	defer delete(a.walking, c.Name)
 	outer, via, asleep := a.out, a.via, a.asleep
 	a.out, a.via, a.asleep = nil, "function "+c.Name, false
 	for _, body := range bodies {

@@ -72,10 +72,11 @@ func (a *analysis) nested(c *Command, text Word, via string, lang syntax.LangVar
 		return
 	}
 	if a.depth+1 > maxDepth {
+		*a.lost = true
 		c.Doubt = "shells are wrapped too deeply"
 		return
 	}
-	inner := &analysis{opts: a.opts, budget: a.budget, depth: a.depth + 1, via: via, wild: a.wild, globs: a.globs}
+	inner := &analysis{opts: a.opts, budget: a.budget, lost: a.lost, depth: a.depth + 1, via: via, wild: a.wild, globs: a.globs}
 	if err := inner.script(text.Pattern, &scope{dirs: sc.dirs}, lang); err != nil {
 		c.Doubt = "the text that it runs could not be parsed"
 	}

@@ -37,7 +37,8 @@ type Options struct {
 type Script struct {
 	Commands []*Command // every simple command; those behind wrappers are in Inner of the wrapper
 	Err      error      // why the text could not be parsed; Commands then holds what could be made out of it
-	TooLong  bool       // the text is longer than MaxLength and was not looked at
+	Moves    bool       // the shell may be in another folder afterwards
+	Partial  bool       // the text is too long or too entangled: there may be commands in it that are not listed
 }
 
 // A Word is one argument after expansion.
@@ -107,15 +108,15 @@ type File struct {
 var errNested = errors.New("it is nested too deeply")
 
 // ReadOnly reports whether command, wherever it is run, changes nothing: every simple command in it is known to
-// only read, with the options it has, and nothing is redirected to a file.
+// only read, with the options it has, nothing is redirected to a file, and the shell stays where it is.
 func ReadOnly(command string) bool {
-	s := Parse(command, Options{})
-	return s.ReadOnly()
+	s := Parse(command, Options{Dir: "/"})
+	return s.ReadOnly() && !s.Moves
 }
 
 // ReadOnly reports whether the script changes nothing.
 func (s *Script) ReadOnly() bool {
-	if s.Err != nil || s.TooLong {
+	if s.Err != nil || s.Partial {
 		return false
 	}
 	for _, c := range s.Commands {

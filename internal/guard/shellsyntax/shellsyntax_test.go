@@ -25,7 +25,7 @@ func rows(t *testing.T, name string) []string {
 func TestReadOnlyCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range rows(t, "readonly.txt") {
-		if !ReadOnly(command) {
+		if !Parse(command, Options{}).ReadOnly() {
 			t.Errorf("%s: is not taken as read-only; %s", command, why(command))
 		}
 	}
@@ -34,7 +34,7 @@ func TestReadOnlyCommands(t *testing.T) {
 func TestCommandsThatWriteOrCannotBeKnown(t *testing.T) {
 	t.Parallel()
 	for _, command := range rows(t, "writing.txt") {
-		if ReadOnly(command) {
+		if Parse(command, Options{}).ReadOnly() {
 			t.Errorf("%s: is taken as read-only", command)
 		}
 	}
@@ -52,4 +52,16 @@ func why(command string) string {
 		}
 	})
 	return b.String()
+}
+
+func TestACommandThatMovesTheShellIsNotReadOnlyForOthers(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{
+		"ls": true, "sleep 0.5": true, "cat x | head": true, "cd sub": false, "cd sub && ls": false, "(cd sub && ls)": true, "pushd x": false, "ls | cd sub": true, "f() { cd sub; }; f": false, "if ls; then cd x; fi": false,
+		"for d in a b; do (cd $d; ls); done": true, "for d in a b; do cd $d; done": false, "cd": false, "cd .": true, "touch x": false,
+	} {
+		if got := ReadOnly(command); got != want {
+			t.Errorf("%s: %v", command, got)
+		}
+	}
 }

@@ -9,27 +9,30 @@ import (
 )
 
 const (
-	maxCommands = 4096 // of one script, with everything that functions and wrappers unfold to
+	maxCommands = 8192 // of one script, with everything that functions and wrappers unfold to
 	maxDepth    = 12   // of scripts within scripts and functions within functions
 	maxNesting  = 400  // of brackets in the text
+	maxTree     = 1500 // of the syntax tree
 	maxDirs     = 4    // places where a command may run
 )
 
 type analysis struct {
-	opts   Options
-	src    string
-	vars   map[string]*variable
-	funcs  map[string][]*syntax.FuncDecl
-	alias  map[string]bool
-	wild   bool // variables may get values that the tree does not show
-	globs  bool // the options for globs may be changed
-	shifts bool // the parameters of functions may move
-	budget *int
-	depth  int
-	out    []*Command
-	flow   []string // what the last call printed; see prints
-	via    string
-	asleep bool // inside a function that is only being defined
+	opts    Options
+	src     string
+	vars    map[string]*variable
+	funcs   map[string][]*syntax.FuncDecl
+	alias   map[string]bool
+	wild    bool // variables may get values that the tree does not show
+	globs   bool // the options for globs may be changed
+	shifts  bool // the parameters of functions may move
+	budget  *int
+	lost    *bool           // something was not looked at
+	walking map[string]bool // the functions that are being walked
+	depth   int
+	out     []*Command
+	flow    []string // what the last call printed; see prints
+	via     string
+	asleep  bool // inside a function that is only being defined
 }
 
 // A scope is what is true at one place of the text.
@@ -67,20 +70,22 @@ func (sc *scope) define(name string) {
 
 // Parse analyses a command.
 func Parse(command string, opts Options) *Script {
-	budget := maxCommands
-	a := &analysis{opts: opts, budget: &budget}
+	budget, lost := maxCommands, false
+	a := &analysis{opts: opts, budget: &budget, lost: &lost}
 	sc := &scope{}
 	if opts.Dir != "" {
 		sc.dirs = []string{opts.Dir}
 	}
 	s := &Script{}
 	if len(command) > MaxLength {
-		s.TooLong = true
+		s.Partial = true
 		s.Err = fmt.Errorf("it is longer than %d bytes", MaxLength)
 		return s
 	}
 	s.Err = a.script(command, sc, syntax.LangBash)
 	s.Commands = a.out
+	s.Moves = opts.Dir == "" || len(sc.dirs) != 1 || sc.dirs[0] != opts.Dir
+	s.Partial = lost || budget <= 0
 	return s
 }
 
@@ -93,6 +98,7 @@ func (a *analysis) script(src string, sc *scope, lang syntax.LangVariant) error 
 		return fmt.Errorf("it holds control characters")
 	}
 	if nesting(src) > maxNesting {
+		*a.lost = true
 		a.rough(src, sc)
 		return errNested
 	}
@@ -100,6 +106,11 @@ func (a *analysis) script(src string, sc *scope, lang syntax.LangVariant) error 
 	if err != nil {
 		a.rough(src, sc)
 		return err
+	}
+	if deep(file) {
+		*a.lost = true
+		a.rough(src, sc)
+		return errNested
 	}
 	a.collect(file)
 	a.stmts(file.Stmts, sc)
@@ -121,6 +132,21 @@ func nesting(s string) int {
 		}
 	}
 	return most
+}
+
+// deep reports whether the tree is so deep that walking it again and again would take long.
+func deep(file *syntax.File) bool {
+	depth, most := 0, 0
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil {
+			depth--
+			return true
+		}
+		depth++
+		most = max(most, depth)
+		return true
+	})
+	return most > maxTree
 }
 
 // rough lists what looks like commands in a text that cannot be parsed, so that rules that deny still meet them.
@@ -341,6 +367,10 @@ func (a *analysis) moves(list []*syntax.Stmt) (found bool) {
 	none := &scope{}
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n.(type) {
+			case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
+				return false // what moves there is another shell
+			}
 			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 				name := a.one(call.Args[0], none)
 				found = found || name == "cd" || name == "pushd" || name == "popd" || name == "builtin" || name == "command" || name == "eval" ||
@@ -386,6 +416,8 @@ func (a *analysis) function(f *syntax.FuncDecl, sc *scope) {
 	a.depth++
 	if a.depth <= maxDepth {
 		a.stmt(f.Body, inner)
+	} else {
+		*a.lost = true
 	}
 	a.depth--
 	a.asleep, a.via = before, via

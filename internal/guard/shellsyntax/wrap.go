@@ -164,6 +164,7 @@ func (a *analysis) descend(c *Command, args []Word, via string, feed *string, sc
 	a.depth++
 	defer func() { a.depth-- }()
 	if a.depth > maxDepth {
+		*a.lost = true
 		c.Doubt = "commands are wrapped too deeply"
 		return
 	}
