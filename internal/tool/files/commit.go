@@ -58,6 +58,9 @@ func (k *kit) commit(ctx context.Context, c change) (hash string, info fs.FileIn
 	if err := k.save(ctx, c.path, hash); err != nil {
 		return "", nil, err
 	}
+	if c.from != nil {
+		c.from.close() // some systems do not replace a file that is open
+	}
 	if err := os.Rename(temp.Name(), c.path); err != nil {
 		return "", nil, fmt.Errorf("%s was not changed: %w", c.path, plain(err))
 	}

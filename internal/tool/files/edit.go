@@ -44,27 +44,15 @@ func (k *kit) edit() *tool.Tool {
 }
 
 func (k *kit) runEdit(ctx context.Context, in editIn, _ tool.Call) (tool.Result, error) {
-	path, err := k.target(in.Path)
-	if err != nil {
-		return tool.Result{}, err
-	}
 	if in.Old == in.New {
 		return tool.Result{}, errors.New("old_string and new_string are the same, so there is nothing to change")
 	}
-	if strings.EqualFold(filepath.Ext(path), ".ipynb") && in.Old != "" {
-		return tool.Result{}, fmt.Errorf("%s is a notebook: change its cells with NotebookEdit", path)
-	}
-	held, err := k.Locks.lock(ctx, path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result, err := k.editLocked(ctx, in, path, held)
-	held.release()
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result.Context = k.afterChange(ctx, path)
-	return result, nil
+	return k.underLock(ctx, in.Path, func(path string, held *held) (tool.Result, error) {
+		if strings.EqualFold(filepath.Ext(path), ".ipynb") && in.Old != "" {
+			return tool.Result{}, fmt.Errorf("%s is a notebook: change its cells with NotebookEdit", path)
+		}
+		return k.editLocked(ctx, in, path, held)
+	})
 }
 
 func (k *kit) editLocked(ctx context.Context, in editIn, path string, held *held) (tool.Result, error) {
@@ -99,10 +87,10 @@ func (k *kit) createByEdit(ctx context.Context, in editIn, path string, from *bo
 	}
 	empty := ""
 	hunks, _ := compare("", in.New)
-	diff, _ := unified(k.short(path), hunks, 0)
+	diff, _ := unified(k.short(in.Path), hunks, 0)
 	result := tool.Text(fmt.Sprintf("Created %s (%s).", path, lineCount(in.New)))
 	result.Data = editData{FilePath: k.abs(in.Path), NewString: in.New, OriginalFile: &empty, StructuredPatch: hunks, ReplaceAll: in.All}
-	result.Display = tool.Display{Summary: "Created " + k.short(path), Diff: diff}
+	result.Display = tool.Display{Summary: "Created " + k.short(in.Path), Diff: diff}
 	return result, nil
 }
 
@@ -210,18 +198,18 @@ func (k *kit) replace(ctx context.Context, in editIn, b *body, found matches, ol
 		}
 		s.splices = append(s.splices, one)
 	}
+	hunks, left := s.hunks(c)
 	hash, info, err := k.commit(ctx, change{path: b.path, from: b, held: held, write: s.writeTo})
 	if err != nil {
 		return tool.Result{}, err
 	}
 	k.Seen.note(entryOf(b.path, info, hash, false), s.bytes(), "")
-	return k.editResult(in, b, s, found), nil
+	return k.editResult(in, b, found, hunks, left), nil
 }
 
-func (k *kit) editResult(in editIn, b *body, s splicing, found matches) tool.Result {
-	hunks, left := s.hunks(b.charset())
+func (k *kit) editResult(in editIn, b *body, found matches, hunks []hunk, left int) tool.Result {
 	var text strings.Builder
-	if n := len(s.splices); n > 1 {
+	if n := len(found.places); n > 1 {
 		fmt.Fprintf(&text, "Replaced %d occurrences in %s, at %s of the old text.", n, b.path, lineList(found.places))
 	} else {
 		fmt.Fprintf(&text, "Edited %s:\n%s", b.path, afterEdit(hunks))
@@ -232,13 +220,13 @@ func (k *kit) editResult(in editIn, b *body, s splicing, found matches) tool.Res
 	if n := linkCount(b.info); n > 1 {
 		fmt.Fprintf(&text, "\nThis file had %d names (hard links); the others still have the old content.", n)
 	}
-	diff, _ := unified(k.short(b.path), hunks, 0)
+	diff, _ := unified(k.short(in.Path), hunks, 0)
 	if left > 0 {
 		diff += fmt.Sprintf("… and %d more places\n", left)
 	}
 	result := tool.Text(strings.TrimSuffix(text.String(), "\n"))
 	result.Data = editData{FilePath: k.abs(in.Path), OldString: in.Old, NewString: in.New, OriginalFile: b.text(), StructuredPatch: hunks, ReplaceAll: in.All}
 	added, removed := countChanged(hunks)
-	result.Display = tool.Display{Summary: fmt.Sprintf("Edited %s (+%d −%d)", k.short(b.path), added, removed), Diff: diff}
+	result.Display = tool.Display{Summary: fmt.Sprintf("Edited %s (+%d −%d)", k.short(in.Path), added, removed), Diff: diff}
 	return result
 }

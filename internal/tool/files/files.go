@@ -68,10 +68,25 @@ func Tools(env Env) []*tool.Tool {
 	return append(tools, k.write())
 }
 
-// afterChange tells the surroundings that path was changed and returns what the model is to be reminded of.
-func (k *kit) afterChange(ctx context.Context, path string) []string {
-	if k.Changed == nil {
-		return nil
+// underLock runs a change of the file that a path leads to, under its lock, and then tells the surroundings of it.
+func (k *kit) underLock(ctx context.Context, asked string, do func(path string, held *held) (tool.Result, error)) (tool.Result, error) {
+	path, err := k.target(asked)
+	if err != nil {
+		return tool.Result{}, err
 	}
-	return k.Changed(ctx, path)
+	held, err := k.Locks.lock(ctx, path)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	result, err := func() (tool.Result, error) {
+		defer held.release()
+		if ctx.Err() != nil {
+			return tool.Result{}, context.Cause(ctx)
+		}
+		return do(path, held)
+	}()
+	if err == nil && k.Changed != nil {
+		result.Context = k.Changed(ctx, path)
+	}
+	return result, err
 }

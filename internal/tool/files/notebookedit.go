@@ -34,24 +34,12 @@ func (k *kit) notebookEdit() *tool.Tool {
 }
 
 func (k *kit) runNotebookEdit(ctx context.Context, in notebookEditIn, _ tool.Call) (tool.Result, error) {
-	path, err := k.target(in.Path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	if !strings.EqualFold(filepath.Ext(path), ".ipynb") {
-		return tool.Result{}, fmt.Errorf("%s is not a notebook (.ipynb); change it with Edit", path)
-	}
-	held, err := k.Locks.lock(ctx, path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result, err := k.notebookLocked(ctx, in, path, held)
-	held.release()
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result.Context = k.afterChange(ctx, path)
-	return result, nil
+	return k.underLock(ctx, in.Path, func(path string, held *held) (tool.Result, error) {
+		if !strings.EqualFold(filepath.Ext(path), ".ipynb") {
+			return tool.Result{}, fmt.Errorf("%s is not a notebook (.ipynb); change it with Edit", path)
+		}
+		return k.notebookLocked(ctx, in, path, held)
+	})
 }
 
 func (k *kit) notebookLocked(ctx context.Context, in notebookEditIn, path string, held *held) (tool.Result, error) {
@@ -80,8 +68,8 @@ func (k *kit) notebookLocked(ctx context.Context, in notebookEditIn, path string
 	}
 	result := tool.Text(fmt.Sprintf("%s %s in %s.", done.what, done.id, path))
 	hunks := wholeDiff(b, string(content))
-	diff, _ := unified(k.short(path), hunks, 0)
-	result.Display = tool.Display{Summary: fmt.Sprintf("%s %s in %s", done.what, done.id, k.short(path)), Diff: diff}
+	diff, _ := unified(k.short(in.Path), hunks, 0)
+	result.Display = tool.Display{Summary: fmt.Sprintf("%s %s in %s", done.what, done.id, k.short(in.Path)), Diff: diff}
 	data := map[string]any{"notebook_path": k.abs(in.Path), "cell_id": done.id, "cell_type": done.kind, "new_source": in.Source,
 		"language": n.language, "edit_mode": in.mode(), "original_file": b.text(), "structuredPatch": hunks, "updated_file": nil}
 	if len(content) <= keepOriginal {

@@ -29,21 +29,9 @@ func (k *kit) revert() *tool.Tool {
 }
 
 func (k *kit) runRevert(ctx context.Context, in revertIn, _ tool.Call) (tool.Result, error) {
-	path, err := k.target(in.Path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	held, err := k.Locks.lock(ctx, path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result, err := k.revertLocked(ctx, path, held)
-	held.release()
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result.Context = k.afterChange(ctx, path)
-	return result, nil
+	return k.underLock(ctx, in.Path, func(path string, held *held) (tool.Result, error) {
+		return k.revertLocked(ctx, path, held)
+	})
 }
 
 func (k *kit) revertLocked(ctx context.Context, path string, held *held) (tool.Result, error) {
@@ -114,6 +102,7 @@ func (k *kit) revertCreation(ctx context.Context, path string, b *body) (tool.Re
 	if err := k.save(ctx, path, ""); err != nil {
 		return tool.Result{}, err
 	}
+	b.close()
 	if err := os.Remove(path); err != nil {
 		return tool.Result{}, fmt.Errorf("%s was not removed: %w", path, plain(err))
 	}

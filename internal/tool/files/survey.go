@@ -90,7 +90,7 @@ func (s *survey) countSequences(p []byte) {
 		was := len(s.pending)
 		s.pending = nil
 		used := 0
-		for used < was && (utf8.FullRune(joined[used:]) || len(joined)-used > len(p)) {
+		for used < was && utf8.FullRune(joined[used:]) {
 			used += s.countOne(joined[used:])
 		}
 		if used < was { // p is too short to complete it

@@ -39,21 +39,9 @@ func (k *kit) write() *tool.Tool {
 }
 
 func (k *kit) runWrite(ctx context.Context, in writeIn, _ tool.Call) (tool.Result, error) {
-	path, err := k.target(in.Path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	held, err := k.Locks.lock(ctx, path)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result, err := k.writeLocked(ctx, in, path, held)
-	held.release()
-	if err != nil {
-		return tool.Result{}, err
-	}
-	result.Context = k.afterChange(ctx, path)
-	return result, nil
+	return k.underLock(ctx, in.Path, func(path string, held *held) (tool.Result, error) {
+		return k.writeLocked(ctx, in, path, held)
+	})
 }
 
 func (k *kit) writeLocked(ctx context.Context, in writeIn, path string, held *held) (tool.Result, error) {
@@ -63,9 +51,9 @@ func (k *kit) writeLocked(ctx context.Context, in writeIn, path string, held *he
 			return tool.Result{}, err
 		}
 		hunks, _ := compare("", in.Content)
-		diff, _ := unified(k.short(path), hunks, 0)
+		diff, _ := unified(k.short(in.Path), hunks, 0)
 		result := tool.Text(fmt.Sprintf("Created %s (%s).", path, lineCount(in.Content)))
-		result.Data, result.Display = data, tool.Display{Summary: fmt.Sprintf("Created %s (%s)", k.short(path), lineCount(in.Content)), Diff: diff}
+		result.Data, result.Display = data, tool.Display{Summary: fmt.Sprintf("Created %s (%s)", k.short(in.Path), lineCount(in.Content)), Diff: diff}
 		return result, nil
 	}
 	b, err := k.openKnown(ctx, in.Path, path)
@@ -120,9 +108,9 @@ func (k *kit) writeResult(b *body, data writeData, note string) tool.Result {
 	if n := linkCount(b.info); n > 1 {
 		note += fmt.Sprintf("\nThis file had %d names (hard links); the others still have the old content.", n)
 	}
-	diff, _ := unified(k.short(b.path), data.StructuredPatch, 0)
+	diff, _ := unified(k.short(data.FilePath), data.StructuredPatch, 0)
 	result := tool.Text(text + note)
 	result.Data = data
-	result.Display = tool.Display{Summary: fmt.Sprintf("Updated %s (+%d −%d)", k.short(b.path), added, removed), Diff: diff}
+	result.Display = tool.Display{Summary: fmt.Sprintf("Updated %s (+%d −%d)", k.short(data.FilePath), added, removed), Diff: diff}
 	return result
 }
