@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 	"sync"
 	"time"
 )
@@ -149,9 +148,9 @@ func (g *grepper) search(file fileHandle, path func() string) {
 	g.files = append(g.files, n)
 }
 
-// failed counts files that could not be read; one that vanished or became a link meanwhile is not of interest.
+// failed counts files that could not be read; one that vanished meanwhile is not of interest.
 func (g *grepper) failed(err error) {
-	if errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "input/output error") {
+	if !errors.Is(err, fs.ErrNotExist) {
 		g.skipped.denied.Add(1)
 	}
 }

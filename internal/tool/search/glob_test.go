@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +46,9 @@ func TestGlobKeepsTheNewest(t *testing.T) {
 	}
 	var want []string
 	for k := 949; k >= 850; k-- {
-		i := slices.IndexFunc(make([]int, 950), func(int) bool { return false })
-		for i = 0; i*7919%950 != k; i++ {
+		i := 0
+		for i*7919%950 != k {
+			i++
 		}
 		want = append(want, fmt.Sprintf("d%d/f%03d", i%9, i))
 	}

@@ -194,7 +194,7 @@ func TestHiddenPathsAreNeverSeen(t *testing.T) {
 func TestGrepStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	var files []string
-	for i := range 3000 {
+	for i := range 1500 {
 		files = append(files, fmt.Sprintf("d%03d/f%d", i/10, i), "text\n")
 	}
 	p := newProject(t, files...)

@@ -3,7 +3,6 @@ package search
 import (
 	"bytes"
 	"context"
-	"time"
 
 	"gofer/internal/tool/search/match"
 )
@@ -30,7 +29,6 @@ type request struct {
 // hits are the matches of one file.
 type hits struct {
 	path   string
-	mod    time.Time
 	count  int // lines that match, or matches where they span lines
 	lines  []line
 	binary bool

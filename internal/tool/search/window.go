@@ -34,8 +34,6 @@ func (w *window) reset(file fileHandle) {
 	w.file, w.end, w.eof, w.begun, w.order, w.rawLen = file, 0, false, false, nil, 0
 }
 
-func (w *window) text() []byte { return w.buf[:w.end] }
-
 // drop forgets the first n bytes.
 func (w *window) drop(n int) {
 	copy(w.buf, w.buf[n:w.end])

@@ -43,9 +43,9 @@ func TestWindowsDoNotShow(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	p := newProject(t)
-	for round := range 6 {
+	for round := range 3 {
 		var text strings.Builder
-		for text.Len() < 900<<10 {
+		for text.Len() < 700<<10 {
 			switch n := random.IntN(1000); {
 			case n == 0:
 				text.WriteString(strings.Repeat("long ", 20+random.IntN(70)))

@@ -33,6 +33,7 @@ type Pattern struct {
 	exact  bool    // the strings of finder are all that the pattern matches
 
 	strict, lax, reverseStrict, reverseLax func() *program
+	source                                 func() string // the expression for package regexp
 	std                                    func() *regexp.Regexp
 	later                                  func() *regexp.Regexp // one character, anything, then a match as group 1
 	wide                                   bool                  // has a class for which bytes that are not UTF-8 matter
@@ -48,8 +49,8 @@ func Compile(expr string, o Options) (*Pattern, error) {
 	if !p.Multiline && namesLineBreak(tree) {
 		p.Multiline = true
 	}
-	tree = adapt(tree, p.Multiline)
-	p.tree = tree.Simplify()
+	whole := adapt(tree, p.Multiline)
+	p.tree = whole.Simplify()
 	p.finder, p.exact = newFinder(p.tree)
 	p.wide = isWide(p.tree)
 	compile := func(reverse, lax bool) func() *program {
@@ -62,10 +63,14 @@ func Compile(expr string, o Options) (*Pattern, error) {
 	}
 	p.strict, p.lax = compile(false, false), compile(false, true)
 	p.reverseStrict, p.reverseLax = compile(true, false), compile(true, true)
-	p.std = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p.tree.String()) })
-	p.later = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + p.tree.String() + `)`) })
-	if _, err := regexp.Compile(p.tree.String()); err != nil {
-		return nil, explain(expr, err)
+	// Writing a tree out as text takes long when it has large classes, so that is done only when package regexp is needed.
+	p.source = sync.OnceValue(whole.String)
+	p.std = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p.source()) })
+	p.later = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + p.source() + `)`) })
+	if p.strict() == nil { // what is not too large for the automaton is not too large for package regexp
+		if _, err := regexp.Compile(p.source()); err != nil {
+			return nil, explain(expr, err)
+		}
 	}
 	return p, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,7 @@ import (
 
 // reference returns the lines of text that package regexp finds, as offsets.
 func reference(p *Pattern, text []byte) []int {
-	re := regexp.MustCompile(p.tree.String())
+	re := p.std()
 	var lines []int
 	for from := 0; from < len(text); {
 		end := bytes.IndexByte(text[from:], '\n')
@@ -161,7 +160,7 @@ func FuzzAgainstRegexp(f *testing.F) {
 func TestRandomPatternsAgreeWithRegexp(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 500 {
+	for range 300 {
 		expr := randomPattern(random, 3)
 		text := randomText(random)
 		p, err := Compile(expr, Options{IgnoreCase: random.IntN(3) == 0})
@@ -208,4 +207,30 @@ func difference(got, want [][]int) string {
 		i++
 	}
 	return fmt.Sprintf("match %d: got %v, want %v", i, got[i:min(i+2, len(got))], want[i:min(i+2, len(want))])
+}
+
+// Patterns for which the automaton would grow without end are searched all the same.
+func TestWhatIsTooMuchForTheAutomaton(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	var text []byte
+	for i := range 60_000 {
+		text = append(text, "ab"[random.IntN(2)])
+		if i%97 == 0 {
+			text = append(text, '\n')
+		}
+	}
+	for _, expr := range []string{`(a|b)*a(a|b){14}b`, `\p{L}{90}`, `a[ab]{12}a[ab]{3}b`} {
+		p, err := Compile(expr, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.NewScanner()
+		if got, want := found(s, text), reference(p, text); !slices.Equal(got, want) || len(want) == 0 {
+			t.Errorf("%s: got %d lines, want %d", expr, len(got), len(want))
+		}
+		if d := s.engines[0].forward; d != nil && len(d.states) > maxStates {
+			t.Errorf("%s: %d states", expr, len(d.states))
+		}
+	}
 }
