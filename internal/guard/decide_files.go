@@ -58,6 +58,9 @@ func (p *Policy) deniedFile(f shellsyntax.File) (*Rule, string) {
 func (p *Policy) deniedMatch(index *pathIndex, pattern string) (*Rule, string) {
 	at := p.Rules.places
 	if strings.IndexByte(pattern, shellsyntax.AnyText) >= 0 {
+		if base := path.Base(pattern); !wild(base) { // wherever it is, its name is known
+			return index.names[at.lower(base)], pattern
+		}
 		return nil, ""
 	}
 	if root, rest, ok := strings.Cut(pattern, "/"+string(shellsyntax.AnyPath)); ok {

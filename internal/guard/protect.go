@@ -56,6 +56,9 @@ func startUp(name string) string {
 // working directory is in. The path may be a pattern.
 func (p *Policy) removalRefused(file string) string {
 	file = path.Clean(file)
+	if root, rest, ok := strings.Cut(file, "/"+string(shellsyntax.AnyPath)); ok && strings.Trim(rest, "/"+shellsyntax.Wild) == "" {
+		file = path.Clean(root + "/") // everything that find finds below it
+	}
 	wild := strings.ContainsAny(file, shellsyntax.Wild)
 	hit := func(folder string) bool {
 		if folder == "" {

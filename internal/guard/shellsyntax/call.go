@@ -218,6 +218,12 @@ func (a *analysis) moved(args []Word, sc *scope) []string {
 	if len(args) == 0 || !args[0].Known() {
 		return sc.dirs
 	}
+	if a.funcs[args[0].Pattern] != nil && !sc.funcs[args[0].Pattern] {
+		return nil // now a function, now a program
+	}
+	if a.funcs[args[0].Pattern] != nil {
+		return sc.dirs
+	}
 	switch args[0].Pattern {
 	case "cd", "pushd":
 	case "popd":
@@ -227,6 +233,9 @@ func (a *analysis) moved(args []Word, sc *scope) []string {
 	}
 	args = args[1:]
 	for len(args) > 0 && args[0].Known() && len(args[0].Pattern) > 1 && args[0].Pattern[0] == '-' {
+		if args[0].Pattern == "-P" {
+			return nil // symlinks decide
+		}
 		args = args[1:]
 	}
 	target := Word{Pattern: a.opts.Home}

@@ -21,6 +21,9 @@ func (a *analysis) inside(n syntax.Node, sc *scope) {
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && !strings.Contains("QEAaKkULu", n.Exp.Word.Lit()) {
 				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: "the value of the variable is run as a prompt"})
 			}
+			if _, all := n.Index.(*syntax.Word); n.Excl && n.Names == 0 && !all {
+				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: "the name of the variable is in another variable"})
+			}
 			if why := a.arithmeticDoubt(n.Index, n.Slice); why != "" {
 				a.emit(&Command{Source: a.text(n), Text: a.text(n), Doubt: why})
 			}
@@ -61,6 +64,10 @@ func (a *analysis) evaluated(x syntax.Node) (why string) {
 		case *syntax.SglQuoted:
 			if smuggles(n.Value) {
 				why = doubt
+			}
+		case *syntax.ParamExp:
+			if n.Param != nil && strings.Trim(n.Param.Value, "123456789@*") == "" {
+				why = doubt // an argument, which may be anything
 			}
 		case *syntax.Lit:
 			name := strings.TrimLeft(n.Value, "$")

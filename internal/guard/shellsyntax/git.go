@@ -78,7 +78,8 @@ func (c *Command) gitFlags(args []Word) (flags []string, operands []Word, unknow
 		switch {
 		case w.Pattern == "--":
 			return flags, append(operands, args[i+1:]...), unknown
-		case w.Known() && strings.HasPrefix(w.Pattern, "-") && w.Pattern != "-":
+		case i > 0 && gitValue(args[i-1].Pattern) && !w.Many: // the text of a message, the format of a list
+		case strings.HasPrefix(w.Pattern, "-") && w.Pattern != "-" && (w.Known() || gitAttached(w)):
 			name, _, _ := strings.Cut(w.Pattern, "=")
 			if !strings.HasPrefix(name, "--") && len(name) > 2 {
 				name = name[:2]
@@ -92,6 +93,21 @@ func (c *Command) gitFlags(args []Word) (flags []string, operands []Word, unknow
 		}
 	}
 	return flags, operands, unknown
+}
+
+// gitValue reports whether the flag takes the next word, whatever that is.
+func gitValue(flag string) bool {
+	switch flag {
+	case "-m", "-am", "--message", "--author", "--date", "--grep", "--since", "--until", "--after", "--before", "--format", "--pretty", "--max-count", "--trailer":
+		return true
+	}
+	return false
+}
+
+// gitAttached reports whether only the value of a flag is unknown.
+func gitAttached(w Word) bool {
+	name, _, ok := strings.Cut(w.Pattern, "=")
+	return ok && !w.Many && !strings.ContainsAny(name, Wild)
 }
 
 // gitDanger says why a flag is not harmless with any subcommand. Git takes the beginning of a long flag for the whole.
@@ -122,7 +138,7 @@ func gitReads(sub string, flags []string, operands []Word) bool {
 	switch sub {
 	case "status", "log", "diff", "show", "shortlog", "blame", "annotate", "rev-parse", "rev-list", "ls-files", "ls-tree", "cat-file", "describe", "name-rev",
 		"merge-base", "show-ref", "for-each-ref", "grep", "count-objects", "check-ignore", "check-attr", "check-mailmap", "check-ref-format", "diff-tree", "diff-index", "diff-files", "whatchanged", "cherry",
-		"version", "help", "show-branch", "range-diff", "var", "column", "get-tar-commit-id", "verify-commit", "verify-tag", "merge-tree", "patch-id":
+		"version", "help", "show-branch", "range-diff", "var", "column", "get-tar-commit-id", "verify-commit", "verify-tag", "patch-id":
 		return !(sub == "help" && any("-w", "--web")) && !(sub == "cat-file" && any("--textconv", "--filters"))
 	case "branch":
 		listing := any("-l", "--list", "-a", "--all", "-r", "--remotes", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--show-current")
@@ -144,7 +160,7 @@ func gitReads(sub string, flags []string, operands []Word) bool {
 	case "notes":
 		return first == "list" || first == "show"
 	case "bisect":
-		return first == "log" || first == "view"
+		return first == "log"
 	case "config":
 		return any("--get", "--get-all", "--get-regexp", "--list", "-l", "--get-urlmatch") && only("--get", "--get-all", "--get-regexp", "--list", "-l", "--get-urlmatch", "--show-origin", "--show-scope",
 			"--global", "--local", "--system", "--worktree", "-z", "--null", "--name-only", "--type", "--bool", "--int", "--path", "--includes", "--default") || (first == "get" || first == "list") && only("--all", "--show-origin", "--show-scope", "--global", "--local", "--system")

@@ -1,6 +1,7 @@
 package shellsyntax
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -66,6 +67,18 @@ func (a *analysis) byTable(c *Command, feed *string, sc *scope) {
 		c.evaluates(args)
 	case "source", ".":
 		c.Doubt = "it runs what is in a file"
+	case "jq":
+		for _, w := range in.operands {
+			if strings.Contains(w.Pattern, "import") || strings.Contains(w.Pattern, "include") {
+				c.Doubt = "the filter of jq reads other files"
+			}
+		}
+	case "less", "more":
+		for _, w := range in.operands {
+			if strings.HasPrefix(w.Pattern, "+") {
+				c.Doubt = "the pager is given commands"
+			}
+		}
 	case "hash":
 		c.ReadOnly = c.ReadOnly && len(args) == 0
 	case "curl", "wget", "sqlite3", "vim", "vi", "nvim", "ed", "ex", "emacs", "ffmpeg":
@@ -141,6 +154,7 @@ func (a *analysis) operands(c *Command, p *program, in invocation, sc *scope) {
 			add(File{Use: Write}, Word{Pattern: "."})
 		}
 		add(File{Use: Read, Below: in.below, Hidden: true}, ops[:last]...)
+		a.into(c, in, ops, last, sc)
 		if p.role == "move" {
 			add(File{Use: Write, Remove: true}, ops[:last]...)
 		}
@@ -155,6 +169,30 @@ func (a *analysis) operands(c *Command, p *program, in invocation, sc *scope) {
 		}
 		if len(ops) > 1 {
 			add(File{Use: Write, Aside: true}, ops[1:]...)
+		}
+	}
+}
+
+// into lists the files that a copy makes when its target is a folder.
+func (a *analysis) into(c *Command, in invocation, ops []Word, last int, sc *scope) {
+	var targets []string
+	if last < len(ops) {
+		targets = append(targets, ops[last].Pattern)
+	}
+	for _, f := range c.Files {
+		if f.Use == Write && f.Aside { // --target-directory
+			targets = append(targets, f.Path)
+		}
+	}
+	for _, to := range targets {
+		for _, w := range ops[:last] {
+			name := path.Base(w.Pattern)
+			if name == "." || name == ".." || strings.HasSuffix(w.Pattern, "/") && in.below { // all that is in it, with names that begin with a dot
+				c.Files = a.file(c.Files, File{Use: Write}, to+"/."+string(AnyName), sc.dirs)
+			}
+			if name != "." && name != ".." && name != "/" {
+				c.Files = a.file(c.Files, File{Use: Write}, to+"/"+name, sc.dirs)
+			}
 		}
 	}
 }

@@ -176,6 +176,9 @@ func (a *analysis) tarFiles(c *Command, mode byte, archive, below string, ops []
 	if mode == 'x' || mode == 't' {
 		use = Read
 	}
+	if strings.Contains(archive, ":") {
+		c.Doubt = "the archive may be on another machine, which tar reaches by another program"
+	}
 	if archive != "" && archive != "-" {
 		c.Files = a.file(c.Files, File{Use: use}, archive, sc.dirs)
 	}
@@ -226,9 +229,17 @@ func (a *analysis) cd(c *Command, sc *scope) {
 // set with options such as -e or -o pipefail changes only how the rest runs.
 func (a *analysis) set(c *Command, _ *scope) {
 	c.ReadOnly = true
-	for _, w := range c.Args[1:] {
-		if !w.Known() {
+	for i, w := range c.Args[1:] {
+		p := w.Pattern
+		switch {
+		case !w.Known():
 			c.Doubt = "the options of the shell are known only when it runs"
+		case p == "--" || p == "-" || !strings.HasPrefix(p, "-") && !strings.HasPrefix(p, "+"):
+			if i > 0 && strings.HasSuffix(c.Args[i].Pattern, "o") && !strings.Contains(" pipefail errexit nounset noglob xtrace noclobber errtrace ", " "+p+" ") {
+				c.Doubt = "the option " + p + " changes what later commands do"
+			}
+		case strings.Trim(p[1:], "eufxvECo") != "":
+			c.Doubt = "the option " + p + " changes what later commands do"
 		}
 	}
 }

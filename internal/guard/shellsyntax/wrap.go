@@ -110,12 +110,21 @@ func (a *analysis) unwrap(c *Command, w wrapping, feed *string, sc *scope) bool 
 		if arg.Known() && len(arg.Pattern) > 1 && arg.Pattern[0] != '-' {
 			break
 		}
-		name, _, _ := strings.Cut(arg.Pattern, "=")
-		if strings.HasPrefix(arg.Pattern, "-") && !strings.HasPrefix(arg.Pattern, "--") && len(arg.Pattern) > 2 {
-			name = arg.Pattern[:2]
+		names := []string{arg.Pattern}
+		if strings.HasPrefix(arg.Pattern, "--") {
+			names[0], _, _ = strings.Cut(arg.Pattern, "=")
+		} else if len(arg.Pattern) > 1 {
+			names = names[:0]
+			for _, letter := range arg.Pattern[1:] {
+				names = append(names, "-"+string(letter))
+			}
 		}
-		if w.bad != "" && strings.Contains(w.bad, " "+name+" ") {
-			c.Doubt = "its option " + name + " makes it do more than run a command"
+		for _, name := range names {
+			if w.bad != "" && strings.Contains(w.bad, " "+name+" ") || len(name) > 4 && strings.Contains(w.bad, " "+name) {
+				c.Doubt = "its option " + name + " makes it do more than run a command"
+				c.Foreign = true
+				c.mention(c.Args[1:], feed)
+			}
 		}
 	}
 	rest, ok := skipOptions(c.Args[1:], w)
