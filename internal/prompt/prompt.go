@@ -1,117 +1,108 @@
-// Package prompt is what the model is told besides the conversation: the system prompt, the facts about the surroundings,
-// and the reminders that open a session.
+// Package prompt is what the model is told besides the conversation: the system prompt, the facts about the surroundings, the
+// instruction files of the user and the project, and the reminders that follow later.
 //
 // The system prompt is a list of blocks with one boundary. What stands before it is the same for every user, session and hour,
-// so that a provider's cache holds it for all of them; what stands behind it is computed once in a session.
+// so that a provider's cache holds it for all of them; what stands behind it is computed once in a session and frozen. Whatever
+// becomes known later is a reminder, appended to the newest message: nothing here rewrites bytes that were sent before.
+//
+// All texts exist in two languages, side by side, and package code never prints one of them to a person.
 package prompt
 
 import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"runtime"
+	"path"
 	"strings"
 	"time"
-
-	"gofer/internal/llm"
 )
 
-//go:embed eng/*.md
+//go:embed eng/*.md chn/*.md
 var texts embed.FS
 
-// Static is the part of the system prompt that never differs.
-func Static() string {
-	names, err := fs.Glob(texts, "eng/*.md")
+// A Language is the language of the texts that the model reads. The zero value is English.
+type Language string
+
+const (
+	English Language = "eng"
+	Chinese Language = "chn"
+)
+
+// in chooses between the two forms of one sentence. They stand side by side, so that nobody changes only one.
+func (l Language) in(eng, chn string) string {
+	if l == Chinese {
+		return chn
+	}
+	return eng
+}
+
+func (l Language) folder() string { return l.in(string(English), string(Chinese)) }
+
+// text returns an embedded text.
+func (l Language) text(name string) string {
+	data, err := texts.ReadFile(l.folder() + "/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// A Section is one part of the system prompt before the boundary.
+type Section struct{ Name, Text string }
+
+// Sections returns the sections before the boundary, in order.
+func Sections(l Language) []Section {
+	names, err := fs.Glob(texts, l.folder()+"/[0-9]*.md")
 	if err != nil {
 		panic(err) // the pattern is fixed
 	}
-	var parts []string
+	var sections []Section
 	for _, name := range names {
-		text, err := texts.ReadFile(name)
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		parts = append(parts, strings.TrimSpace(string(text)))
+		_, title, _ := strings.Cut(strings.TrimSuffix(path.Base(name), ".md"), "-")
+		sections = append(sections, Section{Name: title, Text: l.text(path.Base(name))})
 	}
-	return strings.Join(parts, "\n\n")
+	return sections
 }
 
-// Facts are what the model is told about its surroundings.
-type Facts struct {
-	Cwd       string
-	ExtraDirs []string
-	Git       string // a snapshot of the repository's state, or "" outside of one
-	InGit     bool
-	Shell     string
-	OS        string // the name and release of the operating system
-	Model     string
+// Static is the part of the system prompt that never differs, in English.
+func Static() string { return StaticIn(English) }
+
+// StaticIn is the part of the system prompt that never differs.
+func StaticIn(l Language) string {
+	var parts []string
+	for _, s := range Sections(l) {
+		parts = append(parts, s.Text)
+	}
+	return join(parts...)
 }
 
-// Environment renders the facts.
-func (f Facts) Environment() string {
-	var b strings.Builder
-	b.WriteString("# Environment\n")
-	fmt.Fprintf(&b, "- Working directory: %s\n", f.Cwd)
-	for _, dir := range f.ExtraDirs {
-		fmt.Fprintf(&b, "- Further working directory: %s\n", dir)
-	}
-	fmt.Fprintf(&b, "- Git repository: %s\n", yesNo(f.InGit))
-	fmt.Fprintf(&b, "- Platform: %s\n", runtime.GOOS)
-	if f.OS != "" {
-		fmt.Fprintf(&b, "- System: %s\n", f.OS)
-	}
-	if f.Shell != "" {
-		fmt.Fprintf(&b, "- Shell: %s\n", f.Shell)
-	}
-	if f.Model != "" {
-		fmt.Fprintf(&b, "- Model: %s\n", f.Model)
-	}
-	if f.Git != "" {
-		fmt.Fprintf(&b, "\n# Git at the start of the session\nIt does not follow later changes.\n%s\n", f.Git)
-	}
-	return strings.TrimSpace(b.String())
+// Minimal is the system prompt in a few lines, for those who asked for little and for small models that would drown in more.
+func Minimal(l Language) string { return l.text("minimal.md") }
+
+// InitPrompt asks the model to study the project and to write its instruction file. file is the one to write: the one that is
+// there already, or CLAUDE.md.
+func InitPrompt(l Language, file string) string {
+	return strings.ReplaceAll(l.text("init.md"), "{file}", file)
 }
 
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
+// Opening is the reminder that stands before the first prompt: the instructions of the user and the project, and the date. See
+// Instructions.Text for the first; the date stands here and not in the system prompt, because it changes.
+func Opening(instructions string, now time.Time) string { return OpeningIn(English, instructions, now) }
+
+// OpeningIn is Opening in a language. more is what else the first message carries, such as sections that were kept out of the
+// system prompt.
+func OpeningIn(l Language, instructions string, now time.Time, more ...string) string {
+	date := fmt.Sprintf(l.in("Today's date is %s.", "今天的日期是 %s。"), now.Format(time.DateOnly))
+	return join(append(append([]string{instructions}, more...), date)...)
 }
 
-// System is the choice of a system prompt.
-type System struct {
-	Custom  *string // the user's own, in the place of ours
-	Append  string  // added behind ours or the user's own
-	Dynamic string  // environment and whatever else differs between sessions
-}
-
-// Blocks returns the system prompt with its cache marks: at the end of what never differs, and at the end of all.
-func (s System) Blocks() []llm.SystemBlock {
-	static := Static()
-	if s.Custom != nil {
-		static = *s.Custom
-	}
-	var blocks []llm.SystemBlock
-	add := func(text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			blocks = append(blocks, llm.SystemBlock{Text: text, Mark: true})
+// join joins the parts that are not empty with empty lines between them.
+func join(parts ...string) string {
+	var full []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			full = append(full, p)
 		}
 	}
-	add(static)
-	if s.Append != "" || s.Dynamic != "" {
-		add(strings.TrimSpace(s.Append) + "\n\n" + s.Dynamic)
-	}
-	return blocks
-}
-
-// Opening is the reminder that stands before the first prompt: the instructions of the user and the project, and the date.
-func Opening(instructions string, now time.Time) string {
-	var b strings.Builder
-	if instructions != "" {
-		b.WriteString(instructions)
-		b.WriteString("\n\n")
-	}
-	fmt.Fprintf(&b, "Today's date is %s.", now.Format("2006-01-02"))
-	return b.String()
+	return strings.Join(full, "\n\n")
 }
