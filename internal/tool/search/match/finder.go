@@ -5,8 +5,8 @@ import (
 	"regexp/syntax"
 )
 
-// perMille100 is how often each ASCII byte occurs in 100,000 bytes of source code and documentation.
-var perMille100 = [128]uint16{
+// occurrences is how often each ASCII byte occurs in 100,000 bytes of source code and documentation.
+var occurrences = [128]uint16{
 	9, 1, 1, 1, 1, 1, 0, 1, 1, 2095, 2959, 1, 1, 1, 0, 1,
 	1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1,
 	13931, 74, 1072, 216, 19, 58, 98, 252, 898, 899, 519, 88, 1299, 535, 1364, 1143,
@@ -22,9 +22,9 @@ func frequency(b byte, fold bool) float64 {
 	if b >= 128 {
 		return 0.0005
 	}
-	n := perMille100[b]
+	n := occurrences[b]
 	if fold && isLower(b) {
-		n += perMille100[b-'a'+'A']
+		n += occurrences[b-'a'+'A']
 	}
 	return float64(n+1) / 100_000
 }
