@@ -2,13 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 	"gofer/internal/event"
 	"gofer/internal/guard"
 	"gofer/internal/guard/shellsyntax"
+	"gofer/internal/guard/trust"
 	"gofer/internal/hook"
 	"gofer/internal/llm"
 	"gofer/internal/loop"
@@ -31,18 +32,24 @@ import (
 	"gofer/internal/work/job"
 )
 
+// people is how whoever watches a run can be asked. The zero value is a run that nobody watches.
+type people struct {
+	asker    guard.Asker                                             // for permissions
+	askTrust func(dir string, s trust.State, surfaces []string) bool // whether the folder is to be trusted
+}
+
 // An engine is everything that a session needs, joined.
 type engine struct {
-	world     World
-	flags     Flags
-	place     place
-	ctx       context.Context // of the whole run
-	settings  *config.Store
-	brain     *brain
-	ledger    *session.Ledger
-	policy    *guard.Live
-	denials   *guard.Ledger
-	asker     guard.Asker // nil: nobody can be asked
+	world    World
+	flags    Flags
+	place    place
+	ctx      context.Context // of the whole run
+	settings *config.Store
+	brain    *brain
+	ledger   *session.Ledger
+	policy   *guard.Live
+	denials  *guard.Ledger
+	people
 	hooks     *hook.Engine
 	promptID  atomic.Value // string: the prompt that is being answered
 	runner    *proc.Runner
@@ -50,18 +57,22 @@ type engine struct {
 	jobs      *job.Registry
 	history   *history.Store
 	dir       shell.Cwd
+	seen      *files.Seen
 	answer    *answer.Structured // nil: the answer has no schema
 	tools     *tool.Set
-	system    []llm.SystemBlock
+	system    atomic.Pointer[[]llm.SystemBlock]
 	session   *session.Session
 
-	opened  bool // the first prompt has carried the opening reminder; only the session's goroutine touches it
+	opened   bool // the first prompt has carried the opening reminder; only the session's goroutine touches it
+	deniedMu sync.Mutex
+	denied   []event.Denied // calls of the turn that a rule, a person or a hook did not let through
+
 	closers []func()
 }
 
 // newEngine joins the parts. Whatever can wait is done in the background or on first use.
-func newEngine(ctx context.Context, w World, f Flags, p place) (*engine, error) {
-	e := &engine{ctx: ctx, world: w, flags: f, place: p}
+func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*engine, error) {
+	e := &engine{ctx: ctx, world: w, flags: f, place: p, people: who}
 	e.promptID.Store("")
 	var err error
 	if e.settings, err = e.openSettings(); err != nil {
@@ -84,6 +95,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place) (*engine, error) 
 	e.closers = append(e.closers, e.jobs.Close)
 	e.history = history.Open(filepath.Join(p.config, "file-history", p.session), history.Options{})
 	e.dir = shell.NewCwd(p.cwd)
+	e.seen = files.NewSeen()
 	if err := e.openGuard(); err != nil {
 		return nil, err
 	}
@@ -91,7 +103,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place) (*engine, error) 
 	if e.tools, err = e.chooseTools(); err != nil {
 		return nil, err
 	}
-	e.system = e.systemPrompt()
+	e.setSystem(nil, "")
 	e.newSession()
 	e.watchJobs()
 	return e, nil
@@ -109,6 +121,11 @@ func (e *engine) shellEnv() []string {
 
 // emit tells whoever watches the session. Before there is one nobody does.
 func (e *engine) emit(ev event.Event) {
+	if d, ok := ev.(event.Denied); ok {
+		e.deniedMu.Lock()
+		e.denied = append(e.denied, d)
+		e.deniedMu.Unlock()
+	}
 	if e.session != nil {
 		e.session.Emit(ev)
 	}
@@ -138,7 +155,7 @@ func (e *engine) close() {
 
 func (e *engine) builtinTools() []*tool.Tool {
 	env := environment(e.world, e.settings.Current())
-	list := files.Tools(files.Env{Cwd: e.dir.Cwd, History: e.history})
+	list := files.Tools(files.Env{Cwd: e.dir.Cwd, Seen: e.seen, History: e.history, Locks: files.NewLocks(filepath.Join(e.place.config, "locks"))})
 	list = append(list, search.Tools(search.Env{Cwd: e.dir.Cwd, Hidden: func(path string) bool { return e.policy.Policy().Rules.HidesFile(path) }})...)
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: e.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
@@ -190,6 +207,17 @@ func (e *engine) chooseTools() (*tool.Set, error) {
 	return tool.NewSet(all...), nil
 }
 
+// setSystem takes the system prompt that a client wants, before the first turn.
+func (e *engine) setSystem(custom []string, more string) {
+	if custom != nil {
+		text := strings.Join(custom, "\n\n")
+		e.flags.System = &text
+	}
+	e.flags.AppendSystem = strings.TrimSpace(e.flags.AppendSystem + "\n\n" + more)
+	blocks := e.systemPrompt()
+	e.system.Store(&blocks)
+}
+
 func (e *engine) systemPrompt() []llm.SystemBlock {
 	s := prompt.System{Custom: e.flags.System, Append: e.flags.AppendSystem}
 	if s.Custom == nil {
@@ -229,11 +257,11 @@ func (e *engine) newSession() {
 			Model: e.brain.model,
 			Request: func() llm.Request {
 				req := e.brain.request()
-				req.System, req.Tools, req.SessionID, req.WantRaw = e.system, defs, e.place.session, e.flags.Partial
+				req.System, req.Tools, req.SessionID, req.WantRaw = *e.system.Load(), defs, e.place.session, e.flags.Partial
 				return req
 			},
 			Tools:    func() *tool.Set { return e.tools },
-			Handle:   tool.Run,
+			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate()),
 			Window:   e.brain.limits,
 			Limits:   limits,
 			Spill:    e.place.spill,
@@ -312,29 +340,4 @@ func (e *engine) keySource() string {
 		return "apiKeyHelper"
 	}
 	return "none"
-}
-
-// openSettings reads the settings as far as the project may be trusted.
-func (e *engine) openSettings() (*config.Store, error) {
-	o := config.Options{ConfigDir: e.place.config, ProjectDir: e.place.cwd, Flag: e.flags.Settings, ManagedJSON: e.flags.Managed, Trust: config.Headless}
-	if e.flags.Sources != nil {
-		sources, err := config.ParseSources(*e.flags.Sources)
-		if err != nil {
-			return nil, usage("%v", err)
-		}
-		o.Sources = sources
-	}
-	if e.flags.SafeMode || e.flags.Bare {
-		o.Trust = config.Untrusted
-	}
-	store, err := config.Open(o)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range store.Current().Problems {
-		if p.Severity >= config.Warning {
-			fmt.Fprintln(e.world.Stderr, p)
-		}
-	}
-	return store, nil
 }

@@ -38,6 +38,8 @@ type Flags struct {
 	Disallowed cli.List `flag:"disallowedTools,disallowed-tools" arg:"rules" help:"what never runs"`
 	Mode       string   `flag:"permission-mode" enum:"default|manual|acceptEdits|plan|dontAsk|auto|bypassPermissions" help:"what happens to calls that no rule decides"`
 	SkipAll    bool     `flag:"dangerously-skip-permissions" help:"the same as --permission-mode bypassPermissions"`
+	PromptTool string   `flag:"permission-prompt-tool" arg:"stdio" help:"who is asked for permissions: stdio is the program that drives gofer"`
+	Prompts    string   `flag:"permission-prompts" enum:"host|none" hidden:"1"`
 	AllowSkip  bool     `flag:"allow-dangerously-skip-permissions" help:"lets the mode be changed to bypassPermissions later"`
 	Dirs       cli.List `flag:"add-dir" arg:"folders" help:"further working directories"`
 	Settings   string   `flag:"settings" arg:"file-or-json" help:"settings for this run"`
@@ -91,6 +93,8 @@ func (f *Flags) check() error {
 		return usage("--replay-user-messages requires --input-format=stream-json and --output-format=stream-json")
 	case stream && !f.Verbose:
 		return usage("--output-format=stream-json requires --verbose")
+	case f.PromptTool != "" && f.PromptTool != "stdio":
+		return usage("--permission-prompt-tool: only stdio is there, not %q", f.PromptTool)
 	case f.MaxTurns < 0:
 		return usage("--max-turns must not be negative")
 	case f.MaxBudget < 0:

@@ -50,6 +50,8 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"config", "read, change, explain and check settings", runConfig},
+		{"perms", "explain what the permission rules say about a command", runPerms},
 		{"demo", "watch the scripted model fix a failing test: no key, no network", runDemo},
 		{"serve-script", "serve a scripted model over HTTP, to test hooks and skills against", runServeScript},
 	}

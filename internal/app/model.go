@@ -271,3 +271,17 @@ func describeModel(m config.Model) catalog.Description {
 	}
 	return d
 }
+
+// setThinking changes how the model thinks; nil leaves it to the model.
+func (b *brain) setThinking(budget *int, display string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case budget == nil:
+		b.thinking = nil
+	case *budget <= 0:
+		b.thinking = &llm.ThinkingMode{Disabled: true}
+	default:
+		b.thinking = &llm.ThinkingMode{Budget: max(*budget, 1024), Display: display}
+	}
+}

@@ -154,7 +154,7 @@ func (e *engine) gate() tool.Middleware {
 	return guard.Gate(guard.Options{
 		Policy: e.policy.Policy, Asker: e.asker, Apply: e.applyUpdates, Dir: e.dir.Cwd, Ledger: e.denials,
 		Denied: func(ctx context.Context, c tool.Call, d guard.Denied) {
-			e.session.Emit(event.Denied{ToolName: c.Tool.Name, ToolUseID: c.ID, ToolInput: c.Input})
+			e.emit(event.Denied{ToolName: c.Tool.Name, ToolUseID: c.ID, ToolInput: c.Input})
 			e.hooks.PermissionDenied(ctx, c, d.Message)
 		},
 	})
@@ -246,9 +246,9 @@ func (e *engine) setMode(name string) (guard.Mode, error) {
 
 // turnDenials are the calls of the turn that were not let through.
 func (e *engine) turnDenials() []event.Denied {
-	var out []event.Denied
-	for _, d := range e.denials.Take() {
-		out = append(out, event.Denied(d))
-	}
+	e.deniedMu.Lock()
+	defer e.deniedMu.Unlock()
+	out := e.denied
+	e.denied = nil
 	return out
 }

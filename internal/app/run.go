@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,14 +61,13 @@ func join(words, piped string) string {
 	return words + "\n" + piped
 }
 
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Name() != os.DevNull && !strings.HasSuffix(f.Name(), os.DevNull)
-}
-
 // answerPrompt runs one prompt to its result.
 func answerPrompt(ctx context.Context, w World, f Flags, p place, text string, late <-chan string, watch bool) error {
-	e, err := newEngine(ctx, w, f, p)
+	var who people
+	if watch {
+		who = terminalPeople(w)
+	}
+	e, err := newEngine(ctx, w, f, p, who)
 	if err != nil {
 		return err
 	}
@@ -147,13 +145,17 @@ func outcome(r *event.Result, err error) error {
 
 // serveClient talks to a program over standard input and output.
 func serveClient(ctx context.Context, w World, f Flags, p place) error {
-	e, err := newEngine(ctx, w, f, p)
+	conn := control.NewConn(w.Stdout)
+	var who people
+	if f.PromptTool == "stdio" {
+		who.asker = clientAsker{conn}
+	}
+	e, err := newEngine(ctx, w, f, p, who)
 	if err != nil {
 		return err
 	}
 	defer e.close()
 	s := e.session
-	conn := control.NewConn(w.Stdout)
 	records := s.Watch(context.WithoutCancel(ctx), 0)
 	served := make(chan error, 1)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -161,7 +163,7 @@ func serveClient(ctx context.Context, w World, f Flags, p place) error {
 	go func() { served <- s.Serve(ctx) }()
 	broken := make(chan error, 1)
 	go func() {
-		err := conn.Serve(ctx, w.Stdin, control.Options{Handlers: e.handlers(), User: e.userLine})
+		err := conn.Serve(ctx, w.Stdin, control.Options{Handlers: e.handlers(conn), User: e.userLine})
 		if err != nil {
 			cancel(err)
 		}
@@ -177,48 +179,4 @@ func serveClient(ctx context.Context, w World, f Flags, p place) error {
 		return nil // the client said nothing
 	}
 	return outcome(result, err)
-}
-
-// userLine takes a message that the client sent.
-func (e *engine) userLine(ctx context.Context, u control.UserMessage) error {
-	var m llm.Message
-	if err := json.Unmarshal(u.Message, &m); err != nil {
-		return &control.LineError{Line: u.Message, Err: err}
-	}
-	in := session.Input{UUID: u.UUID, Blocks: m.Blocks, Replay: e.flags.Replay, NoReply: u.ShouldQuery != nil && !*u.ShouldQuery}
-	return e.session.Submit(ctx, in)
-}
-
-// handlers answer the requests of a client.
-func (e *engine) handlers() map[string]control.Handler {
-	return map[string]control.Handler{
-		"initialize": func(context.Context, json.RawMessage) (any, error) {
-			return map[string]any{
-				"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
-				"models": e.modelList(), "account": map[string]string{"apiKeySource": e.keySource(), "tokenSource": e.keySource()}, "pid": os.Getpid(),
-				"claude_code_version": Protocol, "gofer_version": Version,
-			}, nil
-		},
-		"interrupt": func(ctx context.Context, _ json.RawMessage) (any, error) {
-			e.session.Interrupt(ctx)
-			return map[string]any{"still_queued": []any{}}, nil
-		},
-		"set_model": func(_ context.Context, raw json.RawMessage) (any, error) {
-			var req struct{ Model string }
-			if err := json.Unmarshal(raw, &req); err != nil {
-				return nil, err
-			}
-			e.brain.setModel(req.Model)
-			return map[string]any{"model": e.brain.info().ID}, nil
-		},
-	}
-}
-
-func (e *engine) modelList() []any {
-	var list []any
-	for _, m := range e.brain.catalog.All() {
-		list = append(list, map[string]any{"value": m.ID, "resolvedModel": m.ID, "displayName": m.ID, "description": "",
-			"supportsEffort": m.Efforts != nil, "supportedEffortLevels": m.Efforts, "supportsAdaptiveThinking": m.Thinking == "adaptive"})
-	}
-	return list
 }
