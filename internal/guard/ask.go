@@ -42,6 +42,9 @@ func (f AskFunc) Ask(ctx context.Context, r Request) (Answer, error) { return f(
 // ErrNoAnswer is returned by an Asker that waited in vain. It is not a refusal.
 var ErrNoAnswer = errors.New("nobody answered")
 
+// ErrNobody is returned by an Asker that has nobody to ask.
+var ErrNobody = errors.New("there is nobody to ask")
+
 // First asks all askers at once. The first answer wins and the others are told by their context that it is over; an
 // asker that fails is only counted if all fail.
 func First(askers ...Asker) Asker {

@@ -110,5 +110,8 @@ func (c *commandRule) mayFit(pattern string) bool {
 }
 
 func escapeGlob(s string) string {
+	if !strings.ContainsAny(s, `\*?[`) {
+		return s
+	}
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }

@@ -12,6 +12,9 @@ func wild(file string) bool { return strings.ContainsAny(file, shellsyntax.Wild)
 
 // shown writes a pattern for people.
 func shown(file string) string {
+	if !wild(file) {
+		return file
+	}
 	return strings.NewReplacer("\x00", "…", "\x01", "*", "\x02", "?", "\x03", "**").Replace(file)
 }
 

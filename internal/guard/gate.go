@@ -129,12 +129,14 @@ func (o *Options) ask(ctx context.Context, c tool.Call) (tool.Call, error) {
 	case d.Behavior == Deny:
 		return c, o.refuse(ctx, c, &Denied{Decision: d, Message: denialText(c, d)})
 	case o.Asker == nil:
-		return c, o.refuse(ctx, c, &Denied{Decision: d, Message: fmt.Sprintf("%s was not run: it needs a permission, and there is nobody here to ask (%s). Go on without it, or tell the user which permission is missing.", what(c), d.Reason)})
+		return c, o.refuse(ctx, c, nobody(c, d))
 	}
 	answer, err := o.Asker.Ask(ctx, o.request(c, d))
 	switch {
 	case ctx.Err() != nil:
 		return c, context.Cause(ctx)
+	case errors.Is(err, ErrNobody):
+		return c, o.refuse(ctx, c, nobody(c, d))
 	case errors.Is(err, ErrNoAnswer) || errors.Is(err, context.DeadlineExceeded):
 		return c, o.refuse(ctx, c, &Denied{Decision: d, Message: fmt.Sprintf("%s was not run: it needs a permission (%s), and nobody answered in time. This is not a refusal; the same call may be asked for again later.", what(c), d.Reason)})
 	case err != nil:
@@ -143,6 +145,11 @@ func (o *Options) ask(ctx context.Context, c tool.Call) (tool.Call, error) {
 		return c, o.refuse(ctx, c, &Denied{Decision: d, Message: refusal(c, answer), ByPerson: true, Interrupt: answer.Interrupt})
 	}
 	return o.accept(ctx, c, d, answer)
+}
+
+// nobody is the refusal of a call that would have to be asked for where there is nobody to ask.
+func nobody(c tool.Call, d Decision) *Denied {
+	return &Denied{Decision: d, Message: fmt.Sprintf("%s was not run: it needs a permission, and there is nobody here to ask (%s). Go on without it, or tell the user which permission is missing.", what(c), d.Reason)}
 }
 
 // accept does what the answer says. Input that was changed is checked like any other: it must fit the schema, and what a rule
