@@ -80,7 +80,7 @@ func (w *Writer) EndTurn(_ context.Context, t Totals) error {
 	if w.dirty = false; long {
 		w.since = 0
 	}
-	w.sync.request(w.file)
+	w.settle()
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (w *Writer) Rewind(_ context.Context, uuid string) error {
 		return err
 	}
 	w.leaf = uuid
-	w.sync.request(w.file)
+	w.settle()
 	return nil
 }
 

@@ -27,6 +27,7 @@ type Meta struct {
 	Program    string        // gofer's own version
 	Entrypoint string        // cli, sdk-cli, sdk-ts, …; "" is cli
 	Mask       *Mask         // nil: nothing is masked
+	NoSync     bool          // leave it to the system when records reach the device; a power cut may then lose the last seconds
 }
 
 // A Writer appends to one transcript. It may be used by many goroutines; records keep the order of the calls.
@@ -147,19 +148,26 @@ func (w *Writer) Append(_ context.Context, entries ...loop.Entry) error {
 	defer w.mu.Unlock()
 	h := w.head(entries)
 	buf, parent := w.buf[:0], w.leaf
-	settle := false
+	settled := false
 	for _, e := range entries {
 		buf, parent = w.entry(buf, &h, parent, e)
-		settle = settle || e.Kind == loop.Prompt || e.Kind == loop.Failure || e.Kind == loop.Reply && e.Stop != llm.StopToolUse
+		settled = settled || e.Kind == loop.Prompt || e.Kind == loop.Failure || e.Kind == loop.Reply && e.Stop != llm.StopToolUse
 	}
 	if err := w.write(buf); err != nil {
 		return err
 	}
 	w.leaf, w.promptID = parent, h.promptID
-	if settle {
-		w.sync.request(w.file)
+	if settled {
+		w.settle()
 	}
 	return nil
+}
+
+// settle pushes what was written to the device, in the background.
+func (w *Writer) settle() {
+	if !w.meta.NoSync {
+		w.sync.request(w.file)
+	}
 }
 
 // head gathers what the records of this write share.
@@ -231,7 +239,7 @@ func (w *Writer) Rewrite(_ context.Context, view []llm.Message, b event.Boundary
 		return err
 	}
 	w.leaf, w.since, w.dirty = leaf, 0, false
-	w.sync.request(w.file)
+	w.settle()
 	return nil
 }
 
@@ -350,7 +358,7 @@ func (w *Writer) Close() error {
 	if w.file != nil {
 		if w.dirty {
 			err = w.write(w.tailRecords(nil))
-			w.sync.request(w.file)
+			w.settle()
 		}
 		err = errors.Join(err, w.sync.wait(), w.file.Close())
 	}
