@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if proc.IsSupervisor(os.Args) {
 		os.Exit(proc.Supervise())
 	}
+	if os.Getenv("GOFER_TEST_MAIN") != "" {
+		os.Exit(app.Main(os.Args[1:], app.OS()))
+	}
 	testscript.Main(m, map[string]func(){
 		"gofer": func() { os.Exit(app.Main(os.Args[1:], app.OS())) },
 	})

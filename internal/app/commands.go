@@ -60,6 +60,7 @@ func runPerms(_ context.Context, w World, args []string) error {
 		return err
 	}
 	e := &engine{world: w, flags: f, place: p}
+	e.plan = newPlanMode(e)
 	if e.settings, err = e.openSettings(); err != nil {
 		return err
 	}

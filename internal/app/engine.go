@@ -27,6 +27,7 @@ import (
 	"gofer/internal/tool"
 	"gofer/internal/tool/answer"
 	"gofer/internal/tool/files"
+	"gofer/internal/tool/person"
 	"gofer/internal/tool/search"
 	"gofer/internal/tool/shell"
 	"gofer/internal/work/job"
@@ -58,6 +59,8 @@ type engine struct {
 	history   *history.Store
 	dir       shell.Cwd
 	seen      *files.Seen
+	plan      *planMode
+	helper    helper
 	answer    *answer.Structured // nil: the answer has no schema
 	tools     *tool.Set
 	system    atomic.Pointer[[]llm.SystemBlock]
@@ -96,6 +99,8 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	e.history = history.Open(filepath.Join(p.config, "file-history", p.session), history.Options{})
 	e.dir = shell.NewCwd(p.cwd)
 	e.seen = files.NewSeen()
+	e.plan = newPlanMode(e)
+	e.helper = helper{e.brain, firstOf(e.settings.Current().Settings.SmallModel, "haiku"), e.ledger}
 	if err := e.openGuard(); err != nil {
 		return nil, err
 	}
@@ -156,6 +161,9 @@ func (e *engine) close() {
 func (e *engine) builtinTools() []*tool.Tool {
 	env := environment(e.world, e.settings.Current())
 	list := files.Tools(files.Env{Cwd: e.dir.Cwd, Seen: e.seen, History: e.history, Locks: files.NewLocks(filepath.Join(e.place.config, "locks"))})
+	if e.people.asker != nil {
+		list = append(list, person.Ask(), person.EnterPlan(e.plan), person.ExitPlan(e.plan))
+	}
 	list = append(list, search.Tools(search.Env{Cwd: e.dir.Cwd, Hidden: func(path string) bool { return e.policy.Policy().Rules.HidesFile(path) }})...)
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: e.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
@@ -297,6 +305,9 @@ func (e *engine) begin(ctx context.Context, in session.Input) ([]llm.Block, stri
 	if first {
 		e.opened = true
 		blocks = append([]llm.Block{llm.TextBlock(loop.Reminder(prompt.Opening("", time.Now())))}, blocks...)
+	}
+	if e.policy.Policy().Mode == guard.Plan {
+		reminders = append(reminders, person.Reminder(e.plan.file))
 	}
 	for _, text := range reminders {
 		blocks = append(blocks, llm.TextBlock(loop.Reminder(text)))

@@ -14,6 +14,7 @@ import (
 	"gofer/internal/event"
 	"gofer/internal/guard"
 	"gofer/internal/tool"
+	"gofer/internal/tool/person"
 )
 
 // openGuard reads the permission rules and the mode, and makes the live policy of them.
@@ -63,7 +64,7 @@ func (e *engine) guardBase() (guard.Base, error) {
 		Policy: guard.Policy{
 			File: file, Mode: mode, Dir: e.place.cwd, Home: e.place.home, Disk: guard.Real{}, BypassDisabled: disable,
 			FreeRead:  []string{e.place.sessionDir(), e.place.taskDir()},
-			Protected: e.protected(snap),
+			Protected: e.protected(snap), PlanFile: e.plan.file, AlwaysAsk: []string{person.AskName, person.ExitPlanName},
 		},
 	}, nil
 }
@@ -152,12 +153,36 @@ func (e *engine) refreshPolicy() {
 // gate is the one gate in front of every call.
 func (e *engine) gate() tool.Middleware {
 	return guard.Gate(guard.Options{
-		Policy: e.policy.Policy, Asker: e.asker, Apply: e.applyUpdates, Dir: e.dir.Cwd, Ledger: e.denials,
+		Policy: e.policy.Policy, Asker: e.asksPeople(), Classifier: classifier{helper: e.helper, notes: e.classifierNotes()}, Apply: e.applyUpdates, Dir: e.dir.Cwd, Ledger: e.denials,
 		Denied: func(ctx context.Context, c tool.Call, d guard.Denied) {
 			e.emit(event.Denied{ToolName: c.Tool.Name, ToolUseID: c.ID, ToolInput: c.Input})
 			e.hooks.PermissionDenied(ctx, c, d.Message)
 		},
 	})
+}
+
+// asksPeople is who answers what no rule decides: hooks, then what was approved with a plan, then a person.
+func (e *engine) asksPeople() guard.Asker {
+	last := e.people.asker
+	if last == nil {
+		last = guard.AskFunc(func(context.Context, guard.Request) (guard.Answer, error) { return guard.Answer{}, guard.ErrNobody })
+	}
+	return e.askHooks(e.askKinds(last))
+}
+
+// classifierNotes is what the settings tell the classifier of auto mode.
+func (e *engine) classifierNotes() string {
+	auto := e.settings.Current().Settings.AutoMode
+	var b strings.Builder
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"The user lets pass", auto.Allow}, {"Stop unless the user asked for it", auto.SoftDeny}, {"Always stop", auto.HardDeny}, {"About this place", auto.Environment}} {
+		if len(part.lines) > 0 {
+			fmt.Fprintf(&b, "%s:\n- %s\n", part.title, strings.Join(part.lines, "\n- "))
+		}
+	}
+	return b.String()
 }
 
 // applyUpdates makes an answer count, and keeps what is to be kept.
@@ -239,8 +264,11 @@ func (e *engine) setMode(name string) (guard.Mode, error) {
 			return "", err
 		}
 	}
+	if mode == guard.Plan {
+		e.plan.remember(e.policy.Policy().Mode)
+	}
 	e.policy.SetMode(mode)
-	e.session.Emit(event.Status{PermissionMode: string(mode)})
+	e.emit(event.Status{PermissionMode: string(mode)})
 	return mode, nil
 }
 
