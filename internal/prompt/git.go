@@ -27,6 +27,7 @@ type GitOptions struct {
 	// a repository that was unpacked, not cloned, can bring programs that git starts.
 	Trusted  bool
 	Home     string
+	Patience time.Duration // 0: as long as a first request may be held up
 	Language Language
 }
 
@@ -40,7 +41,10 @@ type GitSnapshot struct {
 
 // StartGit begins to look at the repository: two processes of git, at the same time, beside everything else that a start does.
 func StartGit(ctx context.Context, r Repo, o GitOptions) *GitSnapshot {
-	ctx, cancel := context.WithTimeout(ctx, gitPatience)
+	if o.Patience == 0 {
+		o.Patience = gitPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Patience)
 	g := &GitSnapshot{deadline: ctx, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer cancel()

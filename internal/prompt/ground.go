@@ -24,6 +24,7 @@ type ground struct {
 	main     string   // of the repository that the work tree lies in, if it does
 	within   []string // folders whose text needs nobody's approval
 	rootInfo fs.FileInfo
+	config   fs.FileInfo // of the folder with the user's own files
 }
 
 func newGround(o InstructionOptions) ground {
@@ -35,6 +36,7 @@ func newGround(o InstructionOptions) ground {
 		}
 	}
 	g.rootInfo, _ = os.Stat(g.root)
+	g.config, _ = os.Stat(o.ConfigDir)
 	for _, dir := range append([]string{g.root, o.Cwd}, o.ExtraDirs...) {
 		g.within = append(g.within, realPath(dir))
 	}
@@ -83,12 +85,13 @@ func (g ground) folderFiles(o InstructionOptions, dir string) []found {
 	var list []found
 	// A work tree inside of its repository has the shared files itself, as they are on its branch.
 	if shared := g.main == "" || !above || !inside(g.main, dir); o.Project && shared {
+		dotClaude := g.ownsDotClaude(o, dir)
 		list = add(list, FromProject, "CLAUDE.md")
-		if g.ownsDotClaude(o, dir) {
+		if dotClaude {
 			list = add(list, FromProject, filepath.Join(".claude", "CLAUDE.md"))
 		}
 		list = add(list, FromProject, "AGENTS.md")
-		if g.ownsDotClaude(o, dir) {
+		if dotClaude {
 			for _, f := range ruleFiles(filepath.Join(dir, ".claude", "rules"), FromProject, dir) {
 				f.above = above
 				list = append(list, f)
@@ -101,10 +104,14 @@ func (g ground) folderFiles(o InstructionOptions, dir string) []found {
 	return list
 }
 
-// ownsDotClaude tells whether the folder .claude in dir is the project's: the one in the user's home holds the user's own files.
+// ownsDotClaude tells whether there is a folder .claude in dir and whether it is the project's: the one in the user's home holds the
+// user's own files.
 func (g ground) ownsDotClaude(o InstructionOptions, dir string) bool {
-	dot := filepath.Join(dir, ".claude")
-	return dot != filepath.Clean(o.ConfigDir) && (dir != o.Home || dir == o.Cwd) && (o.ConfigDir == "" || !sameFile(dot, o.ConfigDir))
+	if dir == o.Home && dir != o.Cwd {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(dir, ".claude"))
+	return err == nil && info.IsDir() && (g.config == nil || !os.SameFile(info, g.config))
 }
 
 // ruleFiles lists the rules below dir, in the order of their names. Links are followed, cycles of them are not.
@@ -150,7 +157,7 @@ func (g ground) mayLeadTo(f found, real string) bool {
 	if f.source == FromManaged || f.source == FromUser {
 		return true
 	}
-	return inside(realPath(f.base), real) || slices.ContainsFunc(g.within, func(dir string) bool { return inside(dir, real) })
+	return slices.ContainsFunc(g.within, func(dir string) bool { return inside(dir, real) }) || inside(realPath(f.base), real)
 }
 
 // chain lists the folders from top (or the root of the file system) down to dir, both included.

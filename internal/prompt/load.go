@@ -35,6 +35,9 @@ func (l *loader) warn(format string, args ...any) {
 
 // load reads one file and what it imports. by is the file that imports it, "" if none does.
 func (l *loader) load(f found, by string, deep int) {
+	if _, err := os.Lstat(f.path); err != nil {
+		return // nearly all places are empty, and following the path there costs a call for each folder
+	}
 	real, err := filepath.EvalSymlinks(f.path)
 	if err != nil || l.in.seen[real] || l.excluded(f.path, real) {
 		return
