@@ -54,7 +54,7 @@ func measureLong(ctx context.Context, b *runner) {
 func longTurns(n int) play {
 	return play{
 		script: func(s *subject, _ *place) string {
-			return "order arrival\nturn\n" + fmt.Sprintf("  repeat %d\n%s", n, s.bash("cat big.txt; echo round {{n}}")) + ending(fmt.Sprintf("round %d", n)) + asides
+			return "window 1000000\norder arrival\nturn\n" + fmt.Sprintf("  repeat %d\n%s", n, s.bash("cat big.txt; echo round {{n}}")) + ending(fmt.Sprintf("round %d", n)) + asides
 		},
 		setUp: func(at *place) error {
 			var text strings.Builder

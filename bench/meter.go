@@ -7,14 +7,8 @@ import (
 
 // A meter watches the memory of a program while it runs.
 type meter struct {
-	peak    int64 // of all processes together
-	samples []sample
-}
-
-// A sample is the memory of the program's first process at a moment.
-type sample struct {
-	at    time.Time
-	bytes int64
+	peak    int64   // of all processes together
+	samples []int64 // of the program's first process, at equal distances
 }
 
 // tree adds up all processes of a program every two milliseconds. Pages that processes share count for each of them, and
@@ -34,7 +28,7 @@ func (m *meter) main(ctx context.Context, pid int) {
 	every(ctx, 50*time.Millisecond, func() {
 		if all := below(pid); len(all) > 0 {
 			if r := resident(all[0]); r > 0 {
-				m.samples = append(m.samples, sample{time.Now(), r})
+				m.samples = append(m.samples, r)
 			}
 		}
 	})
@@ -58,7 +52,7 @@ func (m *meter) quarters() [4]int64 {
 	var q [4]int64
 	for i, s := range m.samples {
 		at := i * 4 / len(m.samples)
-		q[at] = max(q[at], s.bytes)
+		q[at] = max(q[at], s)
 	}
 	return q
 }
