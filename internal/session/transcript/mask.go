@@ -94,6 +94,7 @@ type pattern struct {
 
 // A maskTable finds patterns by their first two bytes, so that its speed does not depend on how many there are.
 type maskTable struct {
+	first   [256]bool
 	slots   [1 << 16]uint8
 	buckets [][]pattern
 }
@@ -124,6 +125,7 @@ func escaped(s string) string {
 
 func (t *maskTable) add(p pattern) {
 	pair := uint16(p.text[0])<<8 | uint16(p.text[1])
+	t.first[p.text[0]] = true
 	slot := t.slots[pair]
 	if slot == 0 {
 		if slot = 255; len(t.buckets) < 255 {
@@ -142,6 +144,9 @@ func (t *maskTable) replace(b []byte, isJSON bool) []byte {
 	var out []byte
 	kept := 0
 	for i := 0; i+1 < len(b); i++ {
+		if !t.first[b[i]] {
+			continue
+		}
 		slot := t.slots[uint16(b[i])<<8|uint16(b[i+1])]
 		if slot == 0 {
 			continue
