@@ -24,6 +24,7 @@ import (
 	"gofer/internal/prompt"
 	"gofer/internal/session"
 	"gofer/internal/session/history"
+	"gofer/internal/session/transcript"
 	"gofer/internal/tool"
 	"gofer/internal/tool/answer"
 	"gofer/internal/tool/files"
@@ -37,6 +38,7 @@ import (
 type people struct {
 	asker    guard.Asker                                             // for permissions
 	askTrust func(dir string, s trust.State, surfaces []string) bool // whether the folder is to be trusted
+	watched  bool                                                    // a person sees the session
 }
 
 // An engine is everything that a session needs, joined.
@@ -66,7 +68,11 @@ type engine struct {
 	system    atomic.Pointer[[]llm.SystemBlock]
 	session   *session.Session
 
-	opened   bool // the first prompt has carried the opening reminder; only the session's goroutine touches it
+	transcript *transcript.Writer // nil: the session leaves no record
+	resumed    *transcript.State  // nil: the session is new
+
+	started  bool // the hooks of the session's start have run; only the session's goroutine touches it
+	opened   bool // the first prompt has carried the opening reminder; likewise
 	deniedMu sync.Mutex
 	denied   []event.Denied // calls of the turn that a rule, a person or a hook did not let through
 
@@ -105,6 +111,9 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 		return nil, err
 	}
 	e.openHooks()
+	if err := e.openTranscript(); err != nil {
+		return nil, err
+	}
 	if e.tools, err = e.chooseTools(); err != nil {
 		return nil, err
 	}
@@ -257,10 +266,11 @@ func (e *engine) newSession() {
 	}
 	e.session = session.New(session.Config{
 		ID:     e.place.session,
-		Log:    session.NewLog(nil, nil),
+		Log:    session.NewLog(e.store(), e.view()),
 		Ledger: e.ledger,
 		Init:   e.init,
 		Begin:  e.begin,
+		Ended:  e.turnEnded,
 		Loop: loop.Loop{
 			Model: e.brain.model,
 			Request: func() llm.Request {
@@ -290,9 +300,17 @@ func (e *engine) begin(ctx context.Context, in session.Input) ([]llm.Block, stri
 	e.promptID.Store(in.UUID)
 	e.history.Begin(in.UUID)
 	var reminders []string
+	if !e.started {
+		e.started = true
+		source := "startup"
+		if e.resumed != nil {
+			source = "resume"
+		}
+		reminders = append(reminders, e.sessionStarted(ctx, source)...)
+	}
 	first := !e.opened
 	if first {
-		reminders = append(reminders, e.sessionStarted(ctx, "startup")...)
+		e.title(llm.Message{Blocks: in.Blocks}.Text())
 	}
 	if !in.Notice {
 		added, refused := e.beforePrompt(ctx, llm.Message{Blocks: in.Blocks}.Text())

@@ -33,20 +33,26 @@ type Flags struct {
 	AppendSystem     string  `flag:"append-system-prompt" arg:"text" help:"added to the system prompt"`
 	AppendSystemFile string  `flag:"append-system-prompt-file" arg:"file" help:"the same, from a file"`
 
-	Tools      cli.List `flag:"tools" arg:"names" help:"the built-in tools to offer: names, default, or \"\" for none"`
-	Allowed    cli.List `flag:"allowedTools,allowed-tools" arg:"rules" help:"what runs without asking, such as \"Bash(git log:*) Edit\""`
-	Disallowed cli.List `flag:"disallowedTools,disallowed-tools" arg:"rules" help:"what never runs"`
-	Mode       string   `flag:"permission-mode" enum:"default|manual|acceptEdits|plan|dontAsk|auto|bypassPermissions" help:"what happens to calls that no rule decides"`
-	SkipAll    bool     `flag:"dangerously-skip-permissions" help:"the same as --permission-mode bypassPermissions"`
-	PromptTool string   `flag:"permission-prompt-tool" arg:"stdio" help:"who is asked for permissions: stdio is the program that drives gofer"`
-	Prompts    string   `flag:"permission-prompts" enum:"host|none" hidden:"1"`
-	AllowSkip  bool     `flag:"allow-dangerously-skip-permissions" help:"lets the mode be changed to bypassPermissions later"`
-	Dirs       cli.List `flag:"add-dir" arg:"folders" help:"further working directories"`
-	Settings   string   `flag:"settings" arg:"file-or-json" help:"settings for this run"`
-	Sources    *string  `flag:"setting-sources" arg:"list" help:"which settings files count: user,project,local"`
-	SessionID  string   `flag:"session-id" arg:"uuid" help:"the id of the new session"`
-	SafeMode   bool     `flag:"safe-mode" help:"run nothing that comes from the project"`
-	Bare       bool     `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
+	Tools      cli.List     `flag:"tools" arg:"names" help:"the built-in tools to offer: names, default, or \"\" for none"`
+	Allowed    cli.List     `flag:"allowedTools,allowed-tools" arg:"rules" help:"what runs without asking, such as \"Bash(git log:*) Edit\""`
+	Disallowed cli.List     `flag:"disallowedTools,disallowed-tools" arg:"rules" help:"what never runs"`
+	Mode       string       `flag:"permission-mode" enum:"default|manual|acceptEdits|plan|dontAsk|auto|bypassPermissions" help:"what happens to calls that no rule decides"`
+	SkipAll    bool         `flag:"dangerously-skip-permissions" help:"the same as --permission-mode bypassPermissions"`
+	PromptTool string       `flag:"permission-prompt-tool" arg:"stdio" help:"who is asked for permissions: stdio is the program that drives gofer"`
+	Prompts    string       `flag:"permission-prompts" enum:"host|none" hidden:"1"`
+	AllowSkip  bool         `flag:"allow-dangerously-skip-permissions" help:"lets the mode be changed to bypassPermissions later"`
+	Dirs       cli.List     `flag:"add-dir" arg:"folders" help:"further working directories"`
+	Settings   string       `flag:"settings" arg:"file-or-json" help:"settings for this run"`
+	Sources    *string      `flag:"setting-sources" arg:"list" help:"which settings files count: user,project,local"`
+	SessionID  string       `flag:"session-id" arg:"uuid" help:"the id of the new session"`
+	Continue   bool         `flag:"continue,c" help:"go on with the newest session of this folder"`
+	Resume     cli.Optional `flag:"resume,r" arg:"session" help:"go on with a session: its id, its file, or words of its title"`
+	Fork       bool         `flag:"fork-session" help:"with --resume or --continue: go on in a copy"`
+	ResumeAt   string       `flag:"resume-session-at" arg:"uuid" hidden:"1"`
+	NoPersist  bool         `flag:"no-session-persistence" help:"keep no record of the session"`
+	Name       string       `flag:"name,n" arg:"title" help:"the title of the session"`
+	SafeMode   bool         `flag:"safe-mode" help:"run nothing that comes from the project"`
+	Bare       bool         `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
 
 	Debug     cli.Optional `flag:"debug,d" arg:"filter" help:"write what happens to standard error"`
 	DebugFile string       `flag:"debug-file" arg:"file" help:"write what happens to a file"`

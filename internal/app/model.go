@@ -235,6 +235,20 @@ func (b *brain) setModel(name string) {
 	b.name, b.switched = firstOf(name, "default"), true
 }
 
+// given is the model as the user named it.
+func (b *brain) given() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.name
+}
+
+// resume goes on with the model that a session had.
+func (b *brain) resume(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.name = name
+}
+
 func (b *brain) wasSwitched() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

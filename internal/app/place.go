@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/google/uuid"
 
 	"gofer/internal/config"
+	"gofer/internal/session/transcript"
 )
 
 // A place is where a run happens and where it keeps its files.
@@ -18,6 +18,9 @@ type place struct {
 	config  string // CONFIG
 	chosen  bool   // the environment chose it
 	session string // the id
+
+	resume   string // the transcript to go on with, or ""
+	resumeAt string // the record to go on from, or "" for the last one
 }
 
 func newPlace(w World, f Flags) (place, error) {
@@ -39,28 +42,23 @@ func newPlace(w World, f Flags) (place, error) {
 	return p, nil
 }
 
-// Slug is a path as the name of a folder: every character that is not a letter or digit becomes a dash.
-func Slug(path string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, path)
-}
-
 // projectDir holds what gofer keeps about the project.
-func (p place) projectDir() string { return filepath.Join(p.config, "projects", Slug(p.cwd)) }
+func (p place) projectDir() string { return transcript.Root(p.config).Project(p.cwd) }
 
 // transcript is the file of the session's records.
-func (p place) transcript() string { return p.sessionDir() + ".jsonl" }
+func (p place) transcript() string {
+	if p.resume != "" {
+		return p.resume
+	}
+	return transcript.Path(p.projectDir(), p.session)
+}
 
 // sessionDir holds what gofer keeps about the session, beside its transcript.
 func (p place) sessionDir() string { return filepath.Join(p.projectDir(), p.session) }
 
 // taskDir holds the output of background work. It is gone when the machine restarts.
 func (p place) taskDir() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("gofer-%d", os.Getuid()), Slug(p.cwd), p.session, "tasks")
+	return filepath.Join(os.TempDir(), fmt.Sprintf("gofer-%d", os.Getuid()), transcript.Slug(p.cwd), p.session, "tasks")
 }
 
 // spill keeps a result that is too long for the model.
@@ -70,6 +68,6 @@ func (p place) spill(callID, text string) (string, error) {
 		return "", err
 	}
 	// The id comes from a provider: it must not lead out of the folder.
-	path := filepath.Join(dir, Slug(callID)+".txt")
+	path := filepath.Join(dir, transcript.Slug(callID)+".txt")
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }

@@ -34,6 +34,9 @@ func run(ctx context.Context, w World, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.resolveSession(f); err != nil {
+		return err
+	}
 	if f.Input == headless.StreamJSON {
 		return serveClient(ctx, w, f, p)
 	}

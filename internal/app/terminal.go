@@ -19,6 +19,7 @@ func terminalPeople(w World) people {
 		return strings.TrimSpace(line), err
 	}
 	return people{
+		watched: true,
 		askTrust: func(dir string, s trust.State, surfaces []string) bool {
 			what := "asks to run code of its own: " + strings.Join(surfaces, ", ")
 			if s.Verdict == trust.Changed {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -19,18 +20,13 @@ type Ledger struct {
 	tariff Tariff
 
 	mu      sync.Mutex
-	models  map[string]modelTotal
+	models  map[string]ModelTotal
 	spent   float64
 	apiTime time.Duration
 }
 
-type modelTotal struct {
-	usage llm.Usage
-	cost  float64
-}
-
 // NewLedger makes an empty ledger.
-func NewLedger(t Tariff) *Ledger { return &Ledger{tariff: t, models: map[string]modelTotal{}} }
+func NewLedger(t Tariff) *Ledger { return &Ledger{tariff: t, models: map[string]ModelTotal{}} }
 
 // Book adds one request.
 func (l *Ledger) Book(model string, u llm.Usage, took time.Duration) {
@@ -38,7 +34,7 @@ func (l *Ledger) Book(model string, u llm.Usage, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.models[model]
-	l.models[model] = modelTotal{usage: t.usage.Add(u), cost: t.cost + cost}
+	l.models[model] = ModelTotal{Usage: t.Usage.Add(u), USD: t.USD + cost}
 	l.spent += cost
 	l.apiTime += took
 }
@@ -57,6 +53,30 @@ func (l *Ledger) APITime() time.Duration {
 	return l.apiTime
 }
 
+// A ModelTotal is what one model was used for.
+type ModelTotal struct {
+	Usage llm.Usage
+	USD   float64
+}
+
+// Totals returns the totals of each model.
+func (l *Ledger) Totals() map[string]ModelTotal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.models)
+}
+
+// Restore begins with what an earlier process of the same session has booked.
+func (l *Ledger) Restore(models map[string]ModelTotal, apiTime time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for model, t := range models {
+		l.models[model] = t
+		l.spent += t.USD
+	}
+	l.apiTime += apiTime
+}
+
 // ByModel returns the totals of each model.
 func (l *Ledger) ByModel() map[string]event.ModelUsage {
 	l.mu.Lock()
@@ -65,8 +85,8 @@ func (l *Ledger) ByModel() map[string]event.ModelUsage {
 	for model, t := range l.models {
 		window, maxOutput := l.tariff.Limits(model)
 		out[model] = event.ModelUsage{
-			InputTokens: t.usage.Input, OutputTokens: t.usage.Output, CacheReadInputTokens: t.usage.CacheRead,
-			CacheCreationInputTokens: t.usage.CacheWrite, WebSearchRequests: t.usage.WebSearches, CostUSD: t.cost,
+			InputTokens: t.Usage.Input, OutputTokens: t.Usage.Output, CacheReadInputTokens: t.Usage.CacheRead,
+			CacheCreationInputTokens: t.Usage.CacheWrite, WebSearchRequests: t.Usage.WebSearches, CostUSD: t.USD,
 			ContextWindow: window, MaxOutputTokens: maxOutput,
 		}
 	}

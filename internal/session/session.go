@@ -42,6 +42,9 @@ type Config struct {
 	// Begin is called with every prompt before it joins the conversation. It may add blocks, or refuse the prompt with a
 	// text for the person. nil: nothing to add.
 	Begin func(context.Context, Input) (blocks []llm.Block, refused string)
+	// Ended is called with the result of a turn before anyone sees it: what is to be recorded with it is recorded then. nil:
+	// nothing is.
+	Ended func(context.Context, event.Result)
 	// Structured returns the structured answer of the turn that just ended. nil: there is none.
 	Structured func() []byte
 	// Denials returns the calls of the turn that were not permitted. nil: none.

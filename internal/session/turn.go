@@ -29,6 +29,9 @@ func (s *Session) turn(ctx context.Context, in Input, notices []Input) {
 	if end.Reason != notRun {
 		r.NumTurns = 1 + answers
 	}
+	if s.Ended != nil {
+		s.Ended(ctx, r)
+	}
 	s.Emit(r)
 }
 

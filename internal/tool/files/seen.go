@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Seen is what one agent knows of files: which content it last saw, and which parts of it. It may be used by many goroutines.
@@ -167,4 +170,22 @@ func sameTimes(old, now Entry) bool {
 
 func entryOf(path string, info fs.FileInfo, hash string, settled bool) Entry {
 	return Entry{Path: path, Hash: hash, Size: info.Size(), Time: info.ModTime().UnixNano(), Change: changeTime(info), settled: settled}
+}
+
+// Remember makes an entry of a file that was seen at a time, if it has not changed since. Large files are not remembered: reading
+// one again costs less than hashing it.
+func Remember(path string, at time.Time) (Entry, bool) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return Entry{}, false
+	}
+	info, err := os.Stat(real)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > inMemory || info.ModTime().After(at) {
+		return Entry{}, false
+	}
+	content, err := os.ReadFile(real)
+	if err != nil {
+		return Entry{}, false
+	}
+	return Entry{Path: real, Hash: Hash(content), Size: info.Size(), Time: info.ModTime().UnixNano()}, true
 }

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"gofer/internal/event"
+	"gofer/internal/guard"
+	"gofer/internal/llm"
+	"gofer/internal/session"
+	"gofer/internal/session/transcript"
+	"gofer/internal/tool/files"
+)
+
+// resolveSession decides which session a run is: a new one, one that goes on, or a copy of one.
+func (p *place) resolveSession(f Flags) error {
+	root := transcript.Root(p.config)
+	var source transcript.Summary
+	var err error
+	switch {
+	case f.Resume.Set && f.Resume.Value != "":
+		source, err = root.Find(p.projectDir(), f.Resume.Value)
+	case f.Resume.Set:
+		return usage("--resume needs to know which session: an id, a file or words of its title. gofer sessions list shows them")
+	case f.Continue:
+		if source, err = root.Newest(p.projectDir()); errors.Is(err, transcript.ErrNotFound) {
+			return nil // nothing to go on with: a new session
+		}
+	default:
+		if f.Fork {
+			return usage("--fork-session needs --resume or --continue")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !f.Fork {
+		if f.SessionID != "" {
+			return usage("--session-id with --resume or --continue needs --fork-session")
+		}
+		p.session, p.resume, p.resumeAt = source.ID, source.Path, f.ResumeAt
+		return nil
+	}
+	p.resume, err = transcript.Fork(source.Path, f.ResumeAt, p.projectDir(), p.session)
+	return err
+}
+
+// openTranscript opens the record of the session, or begins one.
+func (e *engine) openTranscript() error {
+	if e.flags.NoPersist {
+		return nil
+	}
+	mask := transcript.NewMask()
+	mask.AddEnv(os.Environ())
+	mask.AddFiles(transcript.KeyFiles(e.place.cwd, e.place.home)...)
+	meta := transcript.Meta{
+		Cwd: e.dir.Cwd, Version: Protocol, Program: Version, Entrypoint: firstOf(e.world.Env("CLAUDE_CODE_ENTRYPOINT"), "sdk-cli"), Mask: mask,
+		Mode: func() string { return e.hookFacts().PermissionMode },
+	}
+	var err error
+	if e.place.resume == "" {
+		e.transcript, err = transcript.Create(e.place.projectDir(), e.place.session, meta)
+		if errors.Is(err, transcript.ErrExists) {
+			return fmt.Errorf("Session ID %s is already in use.", e.place.session) //nolint:staticcheck // scripts look for this text
+		}
+	} else {
+		e.transcript, e.resumed, err = transcript.Open(e.place.resume, e.place.resumeAt, meta)
+	}
+	if err != nil {
+		return err
+	}
+	e.closers = append(e.closers, func() { e.transcript.Close() })
+	if e.flags.Name != "" {
+		err = e.transcript.Rename(e.ctx, e.flags.Name)
+	}
+	if e.resumed != nil {
+		e.restore(e.resumed)
+	}
+	return err
+}
+
+// restore takes over what a session had when it ended.
+func (e *engine) restore(s *transcript.State) {
+	for _, n := range s.Notices {
+		fmt.Fprintln(e.world.Stderr, "The session was brought back, but: "+n)
+	}
+	e.opened = len(s.Messages) > 0
+	booked := map[string]session.ModelTotal{}
+	for model, t := range s.Totals.Models {
+		booked[model] = session.ModelTotal(t)
+	}
+	e.ledger.Restore(booked, s.Totals.APITime)
+	for _, u := range s.Unbooked {
+		e.ledger.Book(u.Model, u.Usage, 0)
+	}
+	if model := firstOf(s.Kept[keptModel], s.Model); model != "" && e.flags.Model == "" {
+		e.brain.resume(model)
+	}
+	if mode, err := guard.ParseMode(s.Mode); err == nil && e.flags.Mode == "" && s.Mode != "" && mode != guard.Bypass {
+		e.policy.SetMode(mode)
+	}
+	var seen []files.Entry
+	for _, f := range s.Files {
+		if entry, ok := files.Remember(f.Path, f.Time); ok {
+			seen = append(seen, entry)
+		}
+	}
+	e.seen.Restore(seen)
+}
+
+// view is what the model sees of a session that goes on.
+func (e *engine) view() []llm.Message {
+	if e.resumed == nil {
+		return nil
+	}
+	return e.resumed.Messages
+}
+
+// store is where the session's entries go; nil keeps nothing.
+func (e *engine) store() session.Store {
+	if e.transcript == nil {
+		return nil
+	}
+	return e.transcript
+}
+
+// turnEnded books what the session has cost, so that a resume knows it.
+func (e *engine) turnEnded(ctx context.Context, _ event.Result) {
+	if e.transcript == nil {
+		return
+	}
+	t := transcript.Totals{USD: e.ledger.SpentUSD(), APITime: e.ledger.APITime(), Models: map[string]transcript.ModelTotal{}}
+	for model, total := range e.ledger.Totals() {
+		t.Models[model] = transcript.ModelTotal(total)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := e.transcript.EndTurn(ctx, t); err != nil {
+		e.emit(event.Info{Level: "warning", Content: "The cost of the turn could not be recorded: " + err.Error()})
+	}
+	if err := e.transcript.Keep(ctx, keptModel, e.brain.given()); err != nil {
+		e.emit(event.Info{Level: "warning", Content: "The model of the session could not be recorded: " + err.Error()})
+	}
+}
+
+// keptModel is the name under which the session's model is recorded.
+const keptModel = "model"
+
+// title lets the small model name the session while the first turn runs. Scripts and programs name theirs themselves.
+func (e *engine) title(prompt string) {
+	if e.transcript == nil || e.flags.Name != "" || !e.watched {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
+		defer cancel()
+		if title, err := transcript.Title(ctx, e.brain.model, e.brain.catalog.Lookup(e.helper.name).ID, prompt); err == nil {
+			e.transcript.Describe(ctx, title)
+		}
+	}()
+}
