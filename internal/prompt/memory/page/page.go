@@ -56,9 +56,7 @@ const most = 8 << 20
 // Update changes a file under the lock at lock. change gets the content as it is then, nil if there is no file; returning nil
 // leaves everything as it was. A link stays one: what it leads to is changed. A new file gets the mode fresh.
 func Update(file string, lock Lock, fresh fs.FileMode, change func(old []byte) ([]byte, error)) error {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	}
+	file = follow(file)
 	if err := os.MkdirAll(filepath.Dir(file), folderMode(fresh)); err != nil {
 		return fmt.Errorf("making the folder of %s: %w", file, err)
 	}
@@ -72,6 +70,7 @@ func Update(file string, lock Lock, fresh fs.FileMode, change func(old []byte) (
 
 // Replace is Update for those who hold the lock already.
 func Replace(file string, fresh fs.FileMode, change func(old []byte) ([]byte, error)) error {
+	file = follow(file)
 	old, whole, err := Read(file, most)
 	mode := fresh
 	switch {
@@ -93,6 +92,14 @@ func Replace(file string, fresh fs.FileMode, change func(old []byte) ([]byte, er
 		return err
 	}
 	return write(file, mode, changed)
+}
+
+// follow returns what a link leads to.
+func follow(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real
+	}
+	return file
 }
 
 // write replaces a file in one step.
