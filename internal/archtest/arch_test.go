@@ -18,6 +18,7 @@ var layers = [][]string{
 	{"guard", "guard/...", "hook", "prompt", "prompt/...", "work/...", "tool/..."},
 	{"hook/..."},
 	{"loop"},
+	{"compact"},
 	{"session"},
 	{"session/...", "config", "compact"},
 	{"agents", "agents/..."},

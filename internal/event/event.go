@@ -152,6 +152,8 @@ type BoundaryMetadata struct {
 	PostTokens int    `json:"post_tokens"`
 	DurationMS int64  `json:"duration_ms"`
 	Kind       string `json:"kind,omitempty"`
+	Dropped    int    `json:"cumulative_dropped_tokens,omitempty"` // tokens that left the view in the whole session
+	Kept       string `json:"kept,omitempty"`                      // what stayed, for people
 }
 
 // Info is a plain notice for whoever watches.
