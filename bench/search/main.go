@@ -154,23 +154,28 @@ func measure(title, root string, runs int) error {
 	for _, t := range search.Tools(search.Env{Cwd: func() string { return root }}) {
 		tools[t.Name] = t
 	}
-	fmt.Printf("\n%s\n%-22s %9s %9s %7s %7s %10s\n", title, "", "gofer ms", "rg ms", "ratio", "best", "answers")
+	fmt.Printf("\n%s\n%-22s %9s %9s %7s %7s %7s %10s\n", title, "", "gofer ms", "rg ms", "ratio", "best", "cpu", "answers")
 	for _, c := range contests() {
 		verdict, err := compare(c, tools[c.tool], root)
 		if err != nil {
 			return err
 		}
 		var ours, theirs []time.Duration
+		var ourCPU, theirCPU time.Duration
 		for range runs {
+			before := cpuTime()
 			d, err := call(c, tools[c.tool], nil)
 			if err != nil {
 				return err
 			}
+			ourCPU += cpuTime() - before
 			ours = append(ours, d)
-			if d, _, err = ripgrep(c, root); err != nil {
+			r, err := ripgrep(c, root)
+			if err != nil {
 				return err
 			}
-			theirs = append(theirs, d)
+			theirCPU += r.cpu
+			theirs = append(theirs, r.took)
 		}
 		a, b := median(ours), median(theirs)
 		mark := ""
@@ -178,7 +183,8 @@ func measure(title, root string, runs int) error {
 			mark = "  above the goal of 1.5"
 		}
 		best := float64(ours[0]) / float64(theirs[0]) // of the quickest runs: the least disturbed by other work
-		fmt.Printf("%-22s %9.1f %9.1f %7.2f %7.2f %10s%s\n", c.name, ms(a), ms(b), float64(a)/float64(b), best, verdict, mark)
+		cpu := float64(ourCPU) / float64(theirCPU)
+		fmt.Printf("%-22s %9.1f %9.1f %7.2f %7.2f %7.2f %10s%s\n", c.name, ms(a), ms(b), float64(a)/float64(b), best, cpu, verdict, mark)
 	}
 	return nil
 }
@@ -200,7 +206,13 @@ func call(c contest, t *tool.Tool, result *tool.Result) (time.Duration, error) {
 	return time.Since(begun), err
 }
 
-func ripgrep(c contest, root string) (time.Duration, []byte, error) {
+// A reply is what ripgrep said and what it took.
+type reply struct {
+	out       []byte
+	took, cpu time.Duration
+}
+
+func ripgrep(c contest, root string) (reply, error) {
 	args := append([]string{"--no-config", "-j" + strconv.Itoa(runtime.GOMAXPROCS(0))}, c.rg...)
 	cmd := exec.Command("rg", args...)
 	cmd.Dir = root
@@ -208,21 +220,24 @@ func ripgrep(c contest, root string) (time.Duration, []byte, error) {
 	cmd.Stdout = &out
 	begun := time.Now()
 	err := cmd.Run()
-	took := time.Since(begun)
+	r := reply{out: out.Bytes(), took: time.Since(begun)}
+	if cmd.ProcessState != nil {
+		r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() == 1 {
 		err = nil // no match
 	}
-	return took, out.Bytes(), err
+	return r, err
 }
 
 // compare asks both the same without limits and says whether the answers agree.
 func compare(c contest, t *tool.Tool, root string) (string, error) {
-	_, out, err := ripgrep(c, root)
+	said, err := ripgrep(c, root)
 	if err != nil {
 		return "", err
 	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(out) == 0 {
+	lines := strings.Split(strings.TrimSuffix(string(said.out), "\n"), "\n")
+	if len(said.out) == 0 {
 		lines = nil
 	}
 	all := contest{input: map[string]any{}}

@@ -69,7 +69,7 @@ func (s *fileScanner) scan(file fileHandle, room func() int) (hits, error) {
 // scanLines searches by lines. The window always begins and, except at the end of the file, ends with whole lines.
 func (s *fileScanner) scanLines(g *gatherer) error {
 	w := &s.window
-	size, next, clean := chunk, 0, 0 // next: where the search goes on; clean: no NUL before it
+	size, next, clean := first, 0, 0 // next: where the search goes on; clean: no NUL before it
 	for {
 		if err := w.fill(size); err != nil {
 			return err

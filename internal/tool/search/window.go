@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	chunk   = 256 << 10 // bytes of a file that are searched at a time, unless a line is longer
+	first   = 64 << 10  // bytes of a file that are read before the first search: most files are smaller, many match early
+	chunk   = 256 << 10 // bytes that are searched at a time later, unless a line is longer
 	longest = 64 << 20  // a longer line, or a match over more lines, is searched in pieces of this size
 	keepBuf = 1 << 20   // buffers above this size are given back after the file
 )
