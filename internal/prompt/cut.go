@@ -23,10 +23,10 @@ func cut(l Language, text string, n int) string {
 var reminderTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<(\s*/?\s*system-reminder\b[^<>]*)>`) })
 
 // inert keeps text from outside inside of the reminder that carries it: a tag that would end it, or begin one in our name, loses
-// its form.
+// its form, and no byte is added.
 func inert(text string) string {
 	if !strings.Contains(strings.ToLower(text), "system-reminder") {
 		return text
 	}
-	return reminderTag().ReplaceAllString(text, "&lt;$1&gt;")
+	return reminderTag().ReplaceAllString(text, "($1)")
 }

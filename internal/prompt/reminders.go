@@ -94,7 +94,7 @@ func (r *Reminders) Set(k Kind, key, text string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := fact{factKey{k, key}, strings.TrimSpace(text)}
+	f := fact{factKey{k, key}, cut(r.Language, strings.TrimSpace(text), k.rule().most)}
 	if k.rule().state {
 		r.pending = slices.DeleteFunc(r.pending, func(p fact) bool { return p.factKey == f.factKey })
 		if last, ok := r.told[f.factKey]; ok && last == digest(f.text) {
@@ -150,9 +150,9 @@ func (r *Reminders) tell(facts []fact) string {
 		if rule.state {
 			r.told[f.factKey] = digest(f.text)
 		}
-		parts = append(parts, inert(f.text))
+		parts = append(parts, f.text)
 	}
-	return join(r.Language.in(rule.eng, rule.chn), cut(r.Language, strings.Join(parts, "\n\n"), rule.most))
+	return join(r.Language.in(rule.eng, rule.chn), inert(cut(r.Language, strings.Join(parts, "\n\n"), rule.most)))
 }
 
 // Compacted forgets what was told, because the conversation that held it is gone: a state that still holds may be told again.
