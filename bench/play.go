@@ -90,7 +90,11 @@ func readTurns(n int) play {
 // sleeps runs n commands in one turn, each of which sleeps for half a second.
 func sleeps(n int) play {
 	return play{script: func(s *subject, _ *place) string {
-		return "turn\n" + strings.Repeat(s.bash("sleep 0.5").String(), n) + ending("") + asides
+		var calls strings.Builder
+		for i := range n {
+			calls.WriteString(s.bash(fmt.Sprintf("sleep 0.5 # %d", i+1)).String()) // calls that are all the same look like a model gone mad
+		}
+		return "turn\n" + calls.String() + ending("") + asides
 	}}
 }
 

@@ -75,14 +75,15 @@ func (s *subject) tell(ctx context.Context) (outcome, error) {
 	return o, err
 }
 
-// firstVersion is the first word with a digit in it, which is how all programs tell their version.
+// firstVersion is the first word with a digit in it, which is how programs tell their version, or else the first word.
 func firstVersion(text string) string {
-	for _, word := range strings.Fields(text) {
+	words := strings.Fields(text)
+	for _, word := range words {
 		if strings.ContainsAny(word, "0123456789") {
 			return word
 		}
 	}
-	return strings.TrimSpace(text)
+	return strings.Join(words[:min(1, len(words))], "")
 }
 
 // job prepares a run of the program on a stage.
@@ -96,7 +97,7 @@ func (s *subject) environment(st *stage) []string {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + st.home, "USERPROFILE=" + st.home, "TMPDIR=" + st.temp, "TEMP=" + st.temp, "TMP=" + st.temp,
 		"XDG_CONFIG_HOME=" + filepath.Join(st.home, ".config"), "XDG_DATA_HOME=" + filepath.Join(st.home, ".local", "share"),
 		"XDG_CACHE_HOME=" + filepath.Join(st.home, ".cache"), "XDG_STATE_HOME=" + filepath.Join(st.home, ".local", "state"),
-		"SHELL=/bin/bash", "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "SystemRoot=" + os.Getenv("SystemRoot"),
+		"SHELL=/bin/bash", "LANG=C.UTF-8", "TERM=xterm-256color", "NO_COLOR=1", "SystemRoot=" + os.Getenv("SystemRoot"),
 	}
 	if s.env != nil {
 		env = append(env, s.env(st)...)

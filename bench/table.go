@@ -73,8 +73,13 @@ func (t *table) add(figure, unit, goal string) row {
 	return r
 }
 
+// note adds a line below the table. What programs say when they fail is long: the end of it says most.
 func (t *table) note(format string, args ...any) {
-	t.Notes = append(t.Notes, strings.TrimSpace(fmt.Sprintf(format, args...)))
+	words := []rune(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
+	if head, rest := 100, 300; len(words) > head+rest {
+		words = append(append(words[:head:head], []rune(" … ")...), words[len(words)-rest:]...)
+	}
+	t.Notes = append(t.Notes, string(words))
 }
 
 func (r row) times(subject string, d []time.Duration) {

@@ -41,7 +41,8 @@ func (s *Server) foreign(p protocol) func(http.ResponseWriter, *http.Request) {
 		if refused != nil {
 			a = refusal(refused, refused.status == http.StatusBadRequest)
 		} else {
-			a = s.player.answer(encode(joined(req)), r.Header, true)
+			// These services cache prefixes by themselves, without being told where.
+			a = s.player.answer(encode(joined(req), true), r.Header, true)
 		}
 		s.log.add(r, body, a)
 		if a.refused != nil {

@@ -105,6 +105,29 @@ func TestOtherProtocolsCountWhatIsCached(t *testing.T) {
 	}
 }
 
+// The other services cache what two sessions have in common, wherever it ends and whatever messages it is made of.
+func TestOtherProtocolsCachePrefixesByThemselves(t *testing.T) {
+	t.Parallel()
+	common := words(3000)
+	for path, body := range map[string]string{
+		"/v1/responses":                          `{"model":"g","input":[{"role":"developer","content":"` + common + `"},{"role":"user","content":"PROMPT"}]}`,
+		"/v1/chat/completions":                   `{"model":"g","messages":[{"role":"user","content":"` + common + `"},{"role":"user","content":"PROMPT"}]}`,
+		"/v1beta/models/g:streamGenerateContent": `{"contents":[{"role":"user","parts":[{"text":"` + common + `"}]},{"role":"user","parts":[{"text":"PROMPT"}]}]}`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			s := Serve(t, "loop\nturn\ntext ok")
+			for _, prompt := range []string{"one thing", "and now something else"} {
+				resp := post(t, s, path, strings.Replace(body, "PROMPT", prompt, 1))
+				io.Copy(io.Discard, resp.Body)
+			}
+			if got := s.Requests(); got[0].Usage.CacheRead != 0 || got[1].Usage.CacheRead < 3000 {
+				t.Errorf("read %d and %d from the cache", got[0].Usage.CacheRead, got[1].Usage.CacheRead)
+			}
+		})
+	}
+}
+
 func TestOtherProtocolsBreakAsTheScriptSays(t *testing.T) {
 	t.Parallel()
 	s := Serve(t, "chunk 2\nturn\nafter 1 stall 3ms ping 1ms\nafter 2 error 500 gone\ntext abcdef")

@@ -51,7 +51,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Delta
 			head.Set("Anthropic-Beta", strings.Join(req.Betas, ","))
 		}
 		set := m.player.script.settings
-		a := m.player.answer(encode(withDefaults(req, set)), head, set.lenient)
+		a := m.player.answer(encode(withDefaults(req, set), false), head, set.lenient)
 		if a.refused != nil {
 			yield(llm.Delta{}, a.refused.asError())
 			return
@@ -188,8 +188,8 @@ func (f failure) kind() llm.ErrorKind {
 }
 
 // encode writes a request in the Anthropic form, with cache marks where the system prompt asks for them and on the last
-// block.
-func encode(req llm.Request) []byte {
+// block, or on every block.
+func encode(req llm.Request, markAll bool) []byte {
 	mark := `"cache_control":{"type":"ephemeral"}`
 	if req.LongCache {
 		mark = `"cache_control":{"type":"ephemeral","ttl":"1h"}`
@@ -219,7 +219,7 @@ func encode(req llm.Request) []byte {
 	dst = append(dst, `],"system":[`...)
 	for i, b := range req.System {
 		extra := ""
-		if b.Mark {
+		if b.Mark || markAll {
 			extra = mark
 		}
 		dst = llm.AppendBlock(separate(dst, i), llm.TextBlock(b.Text), extra)
@@ -230,7 +230,7 @@ func encode(req llm.Request) []byte {
 		dst = append(dst, `,"content":[`...)
 		for j, b := range m.Blocks {
 			extra := ""
-			if i == len(req.Messages)-1 && j == len(m.Blocks)-1 && m.Role == llm.User {
+			if markAll || i == len(req.Messages)-1 && j == len(m.Blocks)-1 && m.Role == llm.User {
 				extra = mark
 			}
 			dst = llm.AppendBlock(separate(dst, j), b, extra)
