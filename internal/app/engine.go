@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"gofer/internal/llm"
 	"gofer/internal/loop"
 	"gofer/internal/proc"
-	"gofer/internal/prompt"
 	"gofer/internal/session"
 	"gofer/internal/session/history"
 	"gofer/internal/session/transcript"
@@ -54,6 +52,7 @@ type engine struct {
 	denials  *guard.Ledger
 	people
 	hooks     *hook.Engine
+	trusted   bool         // the user has accepted the folder
 	promptID  atomic.Value // string: the prompt that is being answered
 	runner    *proc.Runner
 	userShell *shell.UserShell
@@ -62,6 +61,7 @@ type engine struct {
 	dir       shell.Cwd
 	seen      *files.Seen
 	plan      *planMode
+	told      told
 	helper    helper
 	answer    *answer.Structured // nil: the answer has no schema
 	tools     *tool.Set
@@ -117,7 +117,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	if e.tools, err = e.chooseTools(); err != nil {
 		return nil, err
 	}
-	e.setSystem(nil, "")
+	e.openPrompt()
 	e.newSession()
 	e.watchJobs()
 	return e, nil
@@ -162,6 +162,9 @@ func (e *engine) watchJobs() {
 
 // close ends what the engine started, last things first.
 func (e *engine) close() {
+	if e.started {
+		e.hooks.SessionEnd(context.WithoutCancel(e.ctx), "other")
+	}
 	for _, f := range slices.Backward(e.closers) {
 		f()
 	}
@@ -224,40 +227,6 @@ func (e *engine) chooseTools() (*tool.Set, error) {
 	return tool.NewSet(all...), nil
 }
 
-// setSystem takes the system prompt that a client wants, before the first turn.
-func (e *engine) setSystem(custom []string, more string) {
-	if custom != nil {
-		text := strings.Join(custom, "\n\n")
-		e.flags.System = &text
-	}
-	e.flags.AppendSystem = strings.TrimSpace(e.flags.AppendSystem + "\n\n" + more)
-	blocks := e.systemPrompt()
-	e.system.Store(&blocks)
-}
-
-func (e *engine) systemPrompt() []llm.SystemBlock {
-	s := prompt.System{Custom: e.flags.System, Append: e.flags.AppendSystem}
-	if s.Custom == nil {
-		facts := prompt.Facts{Cwd: e.place.cwd, ExtraDirs: e.workDirs()[1:], InGit: insideGit(e.place.cwd),
-			Shell: filepath.Base(e.world.Env("SHELL")), OS: runtime.GOOS + "/" + runtime.GOARCH, Model: e.brain.info().ID}
-		s.Dynamic = facts.Environment()
-	}
-	return s.Blocks()
-}
-
-func insideGit(dir string) bool {
-	for {
-		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
-		}
-		dir = parent
-	}
-}
-
 func (e *engine) newSession() {
 	defs := e.tools.Defs()
 	limits := loop.Limits{MaxTurns: e.flags.MaxTurns, BudgetUSD: e.flags.MaxBudget}
@@ -279,7 +248,8 @@ func (e *engine) newSession() {
 				return req
 			},
 			Tools:    func() *tool.Set { return e.tools },
-			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate()),
+			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.touched),
+			Answered: e.answered,
 			Window:   e.brain.limits,
 			Limits:   limits,
 			Spill:    e.place.spill,
@@ -289,48 +259,6 @@ func (e *engine) newSession() {
 		Structured: e.structured,
 		Denials:    e.turnDenials,
 	})
-}
-
-// begin prepares a turn: hooks may refuse the prompt or add to it, and the first one carries the opening reminder.
-func (e *engine) begin(ctx context.Context, in session.Input) ([]llm.Block, string) {
-	if e.answer != nil {
-		e.answer.Begin()
-	}
-	e.refreshPolicy()
-	e.promptID.Store(in.UUID)
-	e.history.Begin(in.UUID)
-	var reminders []string
-	if !e.started {
-		e.started = true
-		source := "startup"
-		if e.resumed != nil {
-			source = "resume"
-		}
-		reminders = append(reminders, e.sessionStarted(ctx, source)...)
-	}
-	first := !e.opened
-	if first {
-		e.title(llm.Message{Blocks: in.Blocks}.Text())
-	}
-	if !in.Notice {
-		added, refused := e.beforePrompt(ctx, llm.Message{Blocks: in.Blocks}.Text())
-		if refused != "" {
-			return nil, refused
-		}
-		reminders = append(reminders, added...)
-	}
-	blocks := in.Blocks
-	if first {
-		e.opened = true
-		blocks = append([]llm.Block{llm.TextBlock(loop.Reminder(prompt.Opening("", time.Now())))}, blocks...)
-	}
-	if e.policy.Policy().Mode == guard.Plan {
-		reminders = append(reminders, person.Reminder(e.plan.file))
-	}
-	for _, text := range reminders {
-		blocks = append(blocks, llm.TextBlock(loop.Reminder(text)))
-	}
-	return blocks, ""
 }
 
 // stop keeps a turn going that has not given its structured answer, or that a hook does not let end.

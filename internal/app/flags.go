@@ -33,6 +33,8 @@ type Flags struct {
 	AppendSystem     string  `flag:"append-system-prompt" arg:"text" help:"added to the system prompt"`
 	AppendSystemFile string  `flag:"append-system-prompt-file" arg:"file" help:"the same, from a file"`
 
+	ExcludeDynamic bool `flag:"exclude-dynamic-system-prompt-sections" help:"tell the facts about this place in the first message, so that users share a cache"`
+
 	Tools      cli.List     `flag:"tools" arg:"names" help:"the built-in tools to offer: names, default, or \"\" for none"`
 	Allowed    cli.List     `flag:"allowedTools,allowed-tools" arg:"rules" help:"what runs without asking, such as \"Bash(git log:*) Edit\""`
 	Disallowed cli.List     `flag:"disallowedTools,disallowed-tools" arg:"rules" help:"what never runs"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"gofer/internal/event"
@@ -128,8 +129,16 @@ func (e *engine) store() session.Store {
 	return e.transcript
 }
 
-// turnEnded books what the session has cost, so that a resume knows it.
-func (e *engine) turnEnded(ctx context.Context, _ event.Result) {
+// turnEnded tells the hooks of a turn that failed, and books what the session has cost, so that a resume knows it.
+func (e *engine) turnEnded(ctx context.Context, r event.Result) {
+	if r.IsError {
+		text := ""
+		if r.Result != nil {
+			text = *r.Result
+		}
+		e.hooks.StopFailure(context.WithoutCancel(ctx), r.TerminalReason, firstOf(strings.Join(r.Errors, "\n"), text), text)
+	}
+	e.rememberTurn(r)
 	if e.transcript == nil {
 		return
 	}

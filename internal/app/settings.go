@@ -66,6 +66,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 	}
 	run := trust.Run{Headless: e.askTrust == nil, Careful: snap.Settings.HeadlessTrust == "careful", Bare: e.flags.Bare || e.flags.SafeMode}
 	grants := map[trust.Grant]config.Trust{trust.Nothing: config.Untrusted, trust.HooksAndServers: config.Headless, trust.Everything: config.Trusted}
+	e.trusted = state.Verdict == trust.Trusted
 	_, err = store.SetTrust(grants[trust.Decide(state.Verdict, run)])
 	return err
 }
