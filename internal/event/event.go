@@ -190,6 +190,22 @@ type TaskStarted struct {
 	TaskType    string `json:"task_type"`
 }
 
+// TaskProgress says how far an agent is: it is a sign of life, with what it does now and what it has used.
+type TaskProgress struct {
+	TaskID      string    `json:"task_id"`
+	ToolUseID   string    `json:"tool_use_id,omitempty"`
+	Description string    `json:"description"` // of what it does now
+	LastTool    string    `json:"last_tool_name,omitempty"`
+	Usage       TaskUsage `json:"usage"`
+}
+
+// TaskUsage is what an agent has used.
+type TaskUsage struct {
+	Tokens     int   `json:"total_tokens"`
+	ToolUses   int   `json:"tool_uses"`
+	DurationMS int64 `json:"duration_ms"`
+}
+
 // TaskNotice says that background work ended.
 type TaskNotice struct {
 	TaskID     string `json:"task_id"`
@@ -197,6 +213,8 @@ type TaskNotice struct {
 	Status     string `json:"status"` // completed, failed, killed
 	OutputFile string `json:"output_file"`
 	Summary    string `json:"summary"`
+
+	Usage *TaskUsage `json:"usage,omitempty"` // of an agent
 }
 
 // ToolBegun says that a call runs now.
@@ -240,6 +258,7 @@ func (Info) line() (string, string)         { return "system", "informational" }
 func (HookStarted) line() (string, string)  { return "system", "hook_started" }
 func (HookResponse) line() (string, string) { return "system", "hook_response" }
 func (TaskStarted) line() (string, string)  { return "system", "task_started" }
+func (TaskProgress) line() (string, string) { return "system", "task_progress" }
 func (TaskNotice) line() (string, string)   { return "system", "task_notification" }
 func (r Result) line() (string, string)     { return "result", r.Subtype }
 func (Delta) line() (string, string)        { return "", "" }

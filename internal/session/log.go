@@ -20,8 +20,9 @@ type Store interface {
 type Log struct {
 	store Store // nil: nothing is kept
 
-	mu   sync.Mutex
-	view []llm.Message
+	mu    sync.Mutex
+	view  []llm.Message
+	grown chan struct{} // closed when the view changes; nil while nobody waits
 }
 
 // NewLog makes a log that begins with view, which was restored from store or is empty.
@@ -48,6 +49,7 @@ func (l *Log) Append(ctx context.Context, entries ...loop.Entry) error {
 			l.view = AppendMessage(l.view, e.Message)
 		}
 	}
+	l.wake()
 	return nil
 }
 
@@ -74,5 +76,6 @@ func (l *Log) Rewrite(ctx context.Context, view []llm.Message, b event.Boundary)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.view = view
+	l.wake()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math/big"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ type Job struct {
 	Owner       string // the agent that started it; "" is the main agent
 	CallID      string // the tool call that started it
 	OutputFile  string // "" if there is none
+	Foreground  bool   // somebody waits for it: its end needs no notice
 	Started     time.Time
 	Ended       time.Time // zero while it goes on
 	Outcome
@@ -75,12 +77,14 @@ type Usage struct {
 
 // A Spec describes work that is about to begin.
 type Spec struct {
+	ID          string // of work that names itself; "": a new one. Work that has ended may begin again under its id
 	Kind        Kind
 	Description string
 	Owner       string
 	CallID      string
 	Output      *spool.Spool // nil: it has no output
 	Stop        func()       // ends the work; End is called by the work itself then
+	Foreground  bool         // somebody waits for it, until Background is called
 }
 
 // A Registry holds the jobs of one session. New makes one.
@@ -126,20 +130,48 @@ type Handle struct {
 // Add registers work that runs from now on. Its output, if any, is put into a file.
 func (r *Registry) Add(s Spec) *Handle {
 	e := &entry{output: s.Output, stop: s.Stop, done: make(chan struct{}), read: map[string]int64{}}
-	e.job = Job{Kind: s.Kind, State: Running, Description: s.Description, Owner: s.Owner, CallID: s.CallID}
+	e.job = Job{ID: s.ID, Kind: s.Kind, State: Running, Description: s.Description, Owner: s.Owner, CallID: s.CallID, Foreground: s.Foreground}
 	r.mu.Lock()
-	e.job.ID = r.newID(s.Kind)
+	if e.job.ID == "" {
+		e.job.ID = r.newID(s.Kind)
+	}
 	e.job.Started = r.now()
+	if _, again := r.jobs[e.job.ID]; !again {
+		r.order = append(r.order, e.job.ID)
+	}
 	r.jobs[e.job.ID] = e
-	r.order = append(r.order, e.job.ID)
-	if s.Output != nil {
-		// A disk that is full is told of when the output is read.
-		e.job.OutputFile, _ = s.Output.Persist(filepath.Join(r.dir, e.job.ID+".output"))
+	if !s.Foreground {
+		r.persist(e)
 	}
 	r.changed(e)
 	r.mu.Unlock()
 	r.tell()
 	return &Handle{r, e}
+}
+
+// persist puts the output into its file. A disk that is full is told of when the output is read.
+func (r *Registry) persist(e *entry) {
+	if e.output == nil {
+		return
+	}
+	path := filepath.Join(r.dir, e.job.ID+".output")
+	os.Remove(path) // of the same work when it ran before
+	e.job.OutputFile, _ = e.output.Persist(path)
+}
+
+// Background says that nobody waits for the job any more: its owner gets a notice of the end. It reports false when the job has
+// ended already, and then there is none.
+func (h *Handle) Background() bool {
+	h.r.mu.Lock()
+	defer h.r.mu.Unlock()
+	if h.e.job.State.Ended() {
+		return false
+	}
+	if h.e.job.Foreground {
+		h.e.job.Foreground = false
+		h.r.persist(h.e)
+	}
+	return true
 }
 
 // newID returns an id that no job of this registry has: a letter for the kind and eight digits in base 36.
@@ -209,7 +241,9 @@ func (r *Registry) end(e *entry, state State, o Outcome) {
 		}
 	}
 	close(e.done)
-	r.pending = append(r.pending, e.job)
+	if !e.job.Foreground {
+		r.pending = append(r.pending, e.job)
+	}
 	r.changed(e)
 }
 

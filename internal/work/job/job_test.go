@@ -204,3 +204,36 @@ func TestCollectRemovesOldOutputsOnly(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWorkThatSomebodyWaitsForNeedsNoNotice(t *testing.T) {
+	t.Parallel()
+	r, dir := newRegistry(t)
+	out := spool.New(dir)
+	h := r.Add(Spec{ID: "a1", Kind: Agent, Output: out, Foreground: true})
+	if j := h.Job(); j.ID != "a1" || j.OutputFile != "" {
+		t.Errorf("got %+v", j)
+	}
+	h.End(Completed, Outcome{})
+	if h.Background() || len(r.TakeNotices("")) != 0 {
+		t.Error("it has ended, and somebody has seen it")
+	}
+	for _, text := range []string{"first", "second"} { // the same work again, in the background now
+		out := spool.New(dir)
+		h = r.Add(Spec{ID: "a1", Kind: Agent, Output: out, Foreground: true})
+		if !h.Background() {
+			t.Fatal("it has not ended")
+		}
+		fmt.Fprint(out, text)
+		h.End(Completed, Outcome{})
+		out.Close()
+		if raw, _ := os.ReadFile(filepath.Join(dir, "a1.output")); string(raw) != text {
+			t.Errorf("the file has %q", raw)
+		}
+		if n := len(r.TakeNotices("")); n != 1 {
+			t.Errorf("%d notices", n)
+		}
+	}
+	if n := len(r.List()); n != 1 {
+		t.Errorf("%d jobs are listed", n)
+	}
+}
