@@ -58,6 +58,15 @@ func ReplyIn(l Language, language string) string {
 		"# 语言\n用%s与用户交流。代码、名称和引用的输出保持原样；注释沿用项目的语言。"), language)
 }
 
+// BuiltinStyle is the text of an output style that gofer brings along: explanatory or learning; "" for any other name.
+func BuiltinStyle(l Language, name string) string {
+	switch name = strings.ToLower(name); name {
+	case "explanatory", "learning":
+		return l.text("style-" + name + ".md")
+	}
+	return ""
+}
+
 // Style is the section of an output style that is not the default one.
 func Style(l Language, name, text string) string {
 	if text = strings.TrimSpace(text); text == "" {

@@ -117,6 +117,17 @@ func (in *Instructions) List() []Instruction {
 	return append(append([]Instruction(nil), in.start...), in.nested...)
 }
 
+// Told notes files that the model knows already: a resumed session's. It comes after Text.
+func (in *Instructions) Told(paths ...string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, p := range paths {
+		if in.ready {
+			in.seen[realPath(p)] = true
+		}
+	}
+}
+
 // Forget lets the next Text begin anew: after /clear.
 func (in *Instructions) Forget() {
 	in.mu.Lock()

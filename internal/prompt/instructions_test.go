@@ -1,6 +1,9 @@
 package prompt_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"gofer/internal/prompt"
+	"gofer/internal/tool"
 )
 
 // A desk is a home and a project in it, and what the instructions have said.
@@ -240,6 +244,71 @@ func TestNestedOnFirstTouch(t *testing.T) {
 	d.wantLoaded("work/shop/AGENTS.md Project compact", "work/shop/tests/AGENTS.md Project compact",
 		"work/shop/src/AGENTS.md Project compact", "work/shop/src/more.md Project compact",
 		"work/shop/src/deep/AGENTS.md Project compact", "work/shop/src/deep/more.md Project compact")
+}
+
+func TestWatchPutsInstructionsBehindTheResult(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.file("work/shop/src/CLAUDE.md", "rules of src")
+	file := d.file("work/shop/src/a.go", "package a")
+	in := d.open()
+	in.Text()
+	type input struct {
+		Path string `json:"path"`
+		Fail bool   `json:"fail,omitempty"`
+	}
+	look := tool.Define(tool.Spec[input]{Name: "Look",
+		Access: func(in input) []tool.Access { return []tool.Access{{Verb: tool.Read, Target: in.Path}} },
+		Run: func(_ context.Context, in input, _ tool.Call) (tool.Result, error) {
+			if in.Fail {
+				return tool.Result{}, errors.New("no")
+			}
+			return tool.Result{Context: []string{"from the tool"}}, nil
+		}})
+	call := func(path string, fail bool) []string {
+		raw, err := json.Marshal(input{path, fail})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := look.Bind("1", raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := tool.Chain(tool.Run, in.Watch)(t.Context(), c)
+		return r.Context
+	}
+	if got := call(file, true); got != nil {
+		t.Errorf("a failed call: %q", got)
+	}
+	if got := call(filepath.Dir(file), false); len(got) != 1 {
+		t.Errorf("a folder: %q", got)
+	}
+	if got := call(file, false); len(got) != 2 || got[0] != "from the tool" || !strings.Contains(got[1], "rules of src") {
+		t.Errorf("a file: %q", got)
+	}
+	if got := call(file, false); len(got) != 1 {
+		t.Errorf("again: %q", got)
+	}
+}
+
+func TestFurtherFoldersAndResumedSessions(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.file("lib/CLAUDE.md", "rules of lib")
+	known := d.file("work/shop/src/CLAUDE.md", "rules of src")
+	in := d.open()
+	in.Text()
+	in.Told(known)
+	if got := in.OnTouch(filepath.Join(d.project, "src/x")); got != nil {
+		t.Errorf("told before the resume: %q", got)
+	}
+	if got := in.AddDir("../../lib"); len(got) != 1 || !strings.Contains(got[0], "rules of lib") {
+		t.Errorf("added: %q", got)
+	}
+	d.file("lib/sub/CLAUDE.md", "rules of sub")
+	if got := in.OnTouch(filepath.Join(d.home, "lib/sub/x")); len(got) != 1 {
+		t.Errorf("below the added folder: %q", got)
+	}
 }
 
 func TestRulesWaitForTheirPaths(t *testing.T) {

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"gofer/internal/prompt/memory/page"
+	"gofer/internal/tool"
 )
 
 // OnTouch is called when the model has come to a file. It returns the instructions that now begin to count, as texts for
@@ -45,6 +47,35 @@ func (in *Instructions) OnTouch(path string) []string {
 	in.mu.Unlock()
 	in.tell(told)
 	return reminders
+}
+
+// AddDir adds a working directory in the middle of a session, and returns its instructions as texts for reminders.
+func (in *Instructions) AddDir(dir string) []string {
+	in.mu.Lock()
+	dir = absolute(in.o.Cwd, dir)
+	if !slices.Contains(in.o.ExtraDirs, dir) {
+		in.o.ExtraDirs = append(slices.Clone(in.o.ExtraDirs), dir)
+		in.place.within = append(in.place.within, realPath(dir))
+	}
+	in.mu.Unlock()
+	return in.OnTouch(filepath.Join(dir, "CLAUDE.md"))
+}
+
+// Watch is the middleware that calls OnTouch for every file that a call has read or written, and puts what it returns behind the
+// results. Folders do not count: a search goes through many, and says nothing about where the work will be.
+func (in *Instructions) Watch(next tool.Handler) tool.Handler {
+	return func(ctx context.Context, c tool.Call) (tool.Result, error) {
+		r, err := next(ctx, c)
+		if err != nil || r.IsError {
+			return r, err
+		}
+		for _, a := range c.Access() {
+			if (a.Verb == tool.Read || a.Verb == tool.Write) && isFile(a.Target) {
+				r.Context = append(slices.Clip(r.Context), in.OnTouch(a.Target)...)
+			}
+		}
+		return r, nil
+	}
 }
 
 // newFolders lists the folders around path, inside of the project, that were not looked into yet.

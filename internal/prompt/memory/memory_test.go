@@ -19,7 +19,15 @@ import (
 	"gofer/internal/prompt/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// writerDir is set for the child of a test, which writes until it is killed.
+const writerDir = "GOFER_TEST_MEMORY_WRITER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(writerDir); dir != "" {
+		writeForever(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // small asks scripted models, as the program asks a small one: each question is a conversation of its own. It keeps what was sent.
 type small struct {

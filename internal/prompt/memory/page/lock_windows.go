@@ -15,3 +15,6 @@ func lockFolder(dir string) Lock {
 	sum := sha256.Sum256([]byte(strings.ToLower(dir)))
 	return LockFile(filepath.Join(os.TempDir(), "gofer-locks", hex.EncodeToString(sum[:12])))
 }
+
+// syncFolder does nothing: a folder cannot be synced here.
+func syncFolder(string) {}

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ErrNotRegular is the error of a folder, a pipe or a device.
@@ -104,7 +105,9 @@ func follow(file string) string {
 
 // write replaces a file in one step.
 func write(file string, mode fs.FileMode, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp")
+	dir, prefix := filepath.Dir(file), "."+filepath.Base(file)+"."
+	sweep(dir, prefix)
+	f, err := os.CreateTemp(dir, prefix+"*"+temporary)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
@@ -127,7 +130,26 @@ func write(file string, mode fs.FileMode, data []byte) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), file)
+	if err := os.Rename(f.Name(), file); err != nil {
+		return err
+	}
+	syncFolder(dir)
+	return nil
+}
+
+const temporary = ".gofer-tmp"
+
+// sweep removes what a killed writer of the same file has left. Whoever holds the lock is the only one who writes.
+func sweep(dir, prefix string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, prefix) && strings.HasSuffix(name, temporary) && e.Type().IsRegular() {
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+	}
 }
 
 func folderMode(file fs.FileMode) fs.FileMode {

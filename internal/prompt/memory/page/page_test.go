@@ -110,6 +110,27 @@ func TestFailedUpdateLeavesTheFile(t *testing.T) {
 	}
 }
 
+func TestLeftOversOfAKilledWriterGo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{".x.md.123.gofer-tmp", ".y.md.123.gofer-tmp", ".x.md.bak"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := page.Update(filepath.Join(dir, "x.md"), page.LockFolder(dir), 0o600, func([]byte) ([]byte, error) { return []byte("new"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); got != ".x.md.bak .y.md.123.gofer-tmp x.md" {
+		t.Errorf("files: %s", got)
+	}
+}
+
 func TestLockIsHeldUntilReleased(t *testing.T) {
 	t.Parallel()
 	lock := page.LockFile(filepath.Join(t.TempDir(), "deep", ".lock"))
