@@ -132,6 +132,7 @@ func (r Root) Remove(s Summary) error {
 	if err := lock(f); err != nil {
 		return err
 	}
+	defer unlock(f)
 	config := string(r)
 	beside := []string{filepath.Join(filepath.Dir(s.Path), s.ID)}
 	for _, kind := range []string{"file-history", "tasks", "session-env"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"gofer/internal/event"
 	"gofer/internal/llm"
 	"gofer/internal/loop"
 	"gofer/internal/session"
@@ -192,3 +193,7 @@ func writeFile(t testing.TB, path, text string) {
 }
 
 func sprint(v ...any) string { return strings.TrimSpace(fmt.Sprintln(v...)) }
+
+func boundaryOf(kind string) event.Boundary {
+	return event.Boundary{UUID: uuid.NewString(), Metadata: event.BoundaryMetadata{Trigger: "auto", Kind: kind}}
+}

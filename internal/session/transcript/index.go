@@ -190,9 +190,11 @@ func parseLine(text []byte, m *found) (line, error) {
 	case l.typ == "assistant":
 		l.message = m.reply(message, l.copied)
 		m.line(r)
+		m.count(l)
 	case l.typ == "user":
 		l.result = l.result || bytes.Contains(message, []byte(`"tool_result"`)) && bytes.Contains(message, []byte(`"tool_use_id"`))
 		m.line(r)
+		m.count(l)
 	case compact != nil:
 		l.boundary = parseBoundary(compact)
 		l.boundary.logical, l.boundary.records = text2(logical), views
@@ -238,7 +240,7 @@ func parseBoundary(compact []byte) *boundary {
 type record struct {
 	cwd, branch, mode, sessionID, timestamp []byte
 	title, summary, prompt, first           []byte
-	state                                   []byte
+	state, messages                         []byte
 	whole                                   map[string][]byte
 }
 
@@ -264,6 +266,8 @@ func (r *record) take(key string, value []byte) {
 		r.first = value
 	case "state":
 		r.state = value
+	case "goferMessages":
+		r.messages = value
 	case "totalCostUSD", "apiNanos", "toolNanos", "linesAdded", "linesRemoved", "models":
 		if r.whole == nil {
 			r.whole = map[string][]byte{}
@@ -280,6 +284,14 @@ type found struct {
 	totals                       *Totals
 	unbooked                     map[string]Spent // by message id: replies behind the last totals
 	order                        []string
+	messages                     int  // records of messages behind the last count, and then all
+	counted                      bool // there was a count
+}
+
+func (m *found) count(l line) {
+	if !m.counted && !l.copied {
+		m.messages++
+	}
 }
 
 // Spent is the usage of one request.
@@ -309,6 +321,9 @@ func (m *found) record(typ string, r record) {
 		set(&m.summary, r.summary)
 	case "last-prompt":
 		set(&m.prompt, r.prompt)
+		if n, err := strconv.Atoi(string(r.messages)); err == nil && !m.counted {
+			m.messages, m.counted = m.messages+n, true
+		}
 	case headRecord:
 		set(&m.cwd, r.cwd)
 	case stateRecord:

@@ -17,53 +17,49 @@ const (
 // A backReader gives the lines of a file from the last to the first. A line is valid until the next call.
 type backReader struct {
 	file io.ReaderAt
-	pos  int64  // where buf begins in the file
-	buf  []byte // what was read and not given yet
-	room []byte // the array that buf ends
-	skip bool   // inside a line that is too long
+	pos  int64   // where buf begins in the file
+	buf  []byte  // what was read and not given yet
+	ends []int64 // where the line ends in buf stand in the file, in order
+	room []byte  // the array that buf ends
+	skip bool    // inside a line that is too long
 	done bool
 	next int64 // how much to read at once
+	most int   // bytes that a line may have
 }
 
 func newBackReader(f io.ReaderAt, size int64) *backReader {
-	return &backReader{file: f, pos: size, next: firstChunk}
+	return &backReader{file: f, pos: size, next: firstChunk, most: maxLine}
 }
 
-// prev returns the line before the last one given, without its line end, and where it stands. tooLong lines come back as nil.
-// At the beginning of the file the error is io.EOF.
+// prev returns the line before the last one given, without its line end, and where it stands. A line that is too long comes
+// back as nil. At the beginning of the file the error is io.EOF.
 func (r *backReader) prev() (line []byte, at int64, err error) {
 	if r.done {
 		return nil, 0, io.EOF
 	}
-	for seen := 0; ; {
-		// What was looked at already has no line end.
-		if i := bytes.LastIndexByte(r.buf[:len(r.buf)-seen], '\n'); i >= 0 {
-			line, at = r.buf[i+1:], r.pos+int64(i)+1
-			r.buf = r.buf[:i]
-			if r.skip {
-				line, r.skip = nil, false
-			}
-			return line, at, nil
-		}
-		seen = len(r.buf)
-		if r.pos == 0 {
-			r.done = true
-			line = r.buf
-			if r.skip {
-				line = nil
-			}
-			return line, 0, nil
-		}
-		if len(r.buf) > maxLine {
-			r.skip, r.buf, seen = true, r.buf[:0], 0
+	for len(r.ends) == 0 && r.pos > 0 {
+		if len(r.buf) > r.most {
+			r.skip, r.buf = true, r.buf[:0]
 		}
 		if err := r.fill(); err != nil {
 			return nil, 0, err
 		}
 	}
+	if n := len(r.ends); n > 0 {
+		i := r.ends[n-1] - r.pos
+		line, at = r.buf[i+1:], r.pos+i+1
+		r.buf, r.ends = r.buf[:i], r.ends[:n-1]
+	} else {
+		r.done = true
+		line = r.buf
+	}
+	if r.skip {
+		line, r.skip = nil, false
+	}
+	return line, at, nil
 }
 
-// fill reads what stands before buf.
+// fill reads what stands before buf, which has no line end left.
 func (r *backReader) fill() error {
 	n := min(r.next, r.pos)
 	r.next = min(max(chunk, int64(len(r.buf))), maxLine) // long lines are read in ever larger pieces
@@ -78,7 +74,15 @@ func (r *backReader) fill() error {
 	}
 	r.pos -= n
 	r.buf = buf
-	return nil
+	// Looking forwards is several times faster than looking backwards.
+	for i := 0; ; i++ {
+		k := bytes.IndexByte(buf[i:n], '\n')
+		if k < 0 {
+			return nil
+		}
+		i += k
+		r.ends = append(r.ends, r.pos+int64(i))
+	}
 }
 
 // eachLine gives all lines of a file in order, the last one also if its end is missing (whole is false then). A line is valid

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +28,10 @@ type Summary struct {
 	Branch      string    `json:"gitBranch,omitempty"`
 	Modified    time.Time `json:"lastModified"`
 	Size        int64     `json:"fileSize"`
-	Messages    int       `json:"messages"` // an estimate
+	Messages    int       `json:"messages"` // records of messages; an estimate if gofer did not write the file
+
+	known   int
+	counted bool
 }
 
 // Title is what to call the session.
@@ -156,6 +160,7 @@ func (s *Summary) read(buf []byte) bool {
 }
 
 func (s *Summary) ends(f io.ReaderAt, buf []byte, n int64) {
+	s.known, s.counted = 0, false
 	tail := min(s.Size, n)
 	if s.Size <= 2*n {
 		tail = s.Size
@@ -170,7 +175,9 @@ func (s *Summary) ends(f io.ReaderAt, buf []byte, n int64) {
 		l, t := s.head(buf[:read], true)
 		lines, total = l, t
 	}
-	if total > 0 {
+	if s.counted {
+		s.Messages = s.known
+	} else if total > 0 {
 		s.Messages = int(s.Size * int64(lines) / int64(total))
 	}
 }
@@ -186,20 +193,33 @@ func (s *Summary) tail(b []byte, cut bool) (messages, total int) {
 	for len(b) > 0 {
 		b = bytes.TrimRight(b, "\n")
 		i := bytes.LastIndexByte(b, '\n') + 1
+		text := b[i:]
+		b = b[:i]
+		if s.Branch != "" && s.Cwd != "" && bytes.HasPrefix(text, []byte(`{"parentUuid"`)) {
+			if messages++; !s.counted {
+				s.known++
+			}
+			continue // it says nothing new
+		}
 		var r record
-		typ, err := s.line(b[i:], &r)
-		if b = b[:i]; err != nil {
+		typ, err := s.line(text, &r)
+		if err != nil {
 			continue
 		}
 		switch typ {
 		case "user", "assistant":
-			messages++
+			if messages++; !s.counted {
+				s.known++
+			}
 		case "custom-title":
 			set(&s.CustomTitle, r.title)
 		case "summary", "ai-title":
 			set(&s.AutoTitle, r.summary)
 		case "last-prompt":
 			set(&s.LastPrompt, r.prompt)
+			if n, err := strconv.Atoi(string(r.messages)); err == nil && !s.counted {
+				s.known, s.counted = s.known+n, true
+			}
 		}
 		set(&s.Branch, r.branch)
 		set(&s.Cwd, r.cwd)
@@ -209,7 +229,7 @@ func (s *Summary) tail(b []byte, cut bool) (messages, total int) {
 
 // head reads the beginning of the file.
 func (s *Summary) head(b []byte, whole bool) (messages, total int) {
-	for len(b) > 0 {
+	for len(b) > 0 && !(s.counted && s.FirstPrompt != "" && s.Cwd != "") {
 		i := bytes.IndexByte(b, '\n')
 		if i < 0 {
 			if !whole {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,8 @@ type State struct {
 	Files       []SeenFile        // files that tools have shown to the model or changed
 	Notices     []string          // what was wrong with the file, for the user
 	Torn        bool              // the file ends within a line
+
+	records int // of messages in the whole file
 }
 
 // Title is what to call the session.
@@ -84,7 +87,7 @@ func load(f *os.File, path, at string) (*State, error) {
 func (x *index) state(path string) *State {
 	m := x.meta
 	s := &State{ID: m.id, Leaf: x.leaf, CustomTitle: m.title, Summary: m.summary, LastPrompt: m.prompt, Cwd: m.cwd, Branch: m.branch,
-		Mode: m.mode, Model: m.model, Kept: m.kept, Torn: x.torn}
+		Mode: m.mode, Model: m.model, Kept: m.kept, Torn: x.torn, records: m.messages}
 	if s.ID == "" || !isAgentFile(path) {
 		s.ID = idOf(path)
 	}
@@ -236,19 +239,19 @@ func (x *index) preserved(b *boundary) ([]line, error) {
 // withSiblings adds to a chain what hangs beside it and still belongs to it: the other blocks of its replies, and the results of
 // all their calls. Records keep the order of the file; preserved ones stand behind their anchor.
 func (x *index) withSiblings(chain, kept []line) []line {
-	type place struct{ section, order int }
+	const upToAnchor, preserved, behind = 0, 1, 2
 	var b *boundary
 	if len(chain) > 0 {
 		b = chain[0].boundary
 	}
-	at := map[string]place{}
-	replies := map[string]place{} // by message id
+	section := map[string]int{}
+	replies := map[string]int{} // by message id
 	var all []line
-	add := func(l line, p place) {
-		if _, twice := at[l.uuid]; twice {
+	add := func(l line, p int) {
+		if _, twice := section[l.uuid]; twice {
 			return
 		}
-		at[l.uuid] = p
+		section[l.uuid] = p
 		all = append(all, l)
 		if l.typ == "assistant" && l.message != "" {
 			if _, known := replies[l.message]; !known {
@@ -257,13 +260,20 @@ func (x *index) withSiblings(chain, kept []line) []line {
 		}
 	}
 	for _, l := range kept {
-		add(l, place{section: 1})
+		add(l, preserved)
 	}
-	section := 0
+	anchor := ""
+	if len(kept) > 0 && len(chain) > 0 {
+		anchor = chain[0].uuid // if the right one is in a broken line
+		if slices.ContainsFunc(chain, func(l line) bool { return l.uuid == b.anchor }) {
+			anchor = b.anchor
+		}
+	}
+	now := upToAnchor
 	for _, l := range chain {
-		add(l, place{section: section})
-		if len(kept) > 0 && b != nil && l.uuid == b.anchor {
-			section = 2
+		add(l, now)
+		if l.uuid == anchor {
+			now = behind
 		}
 	}
 	first := int64(0)
@@ -277,21 +287,12 @@ func (x *index) withSiblings(chain, kept []line) []line {
 		}
 		if p, ok := replies[l.message]; ok && l.typ == "assistant" && l.message != "" {
 			add(l, p)
-		} else if p, ok := at[l.parent]; ok && l.result && x.lines[x.byUUID[l.parent]].typ == "assistant" {
+		} else if p, ok := section[l.parent]; ok && l.result && x.lines[x.byUUID[l.parent]].typ == "assistant" {
 			add(l, p)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b line) int {
-		if pa, pb := at[a.uuid].section, at[b.uuid].section; pa != pb {
-			return pa - pb
-		}
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
+		return cmp.Or(section[a.uuid]-section[b.uuid], cmp.Compare(a.at, b.at))
 	})
 	return all
 }

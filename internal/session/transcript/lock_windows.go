@@ -7,6 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// unlock lets others write f. Closing it does that too, but some time later.
+func unlock(f *os.File) {
+	windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{OffsetHigh: 0x7fffffff})
+}
+
 // lock makes this process the one writer of f, until f is closed. The locked byte lies far behind the end of the file, because
 // a lock on Windows keeps everyone else from reading what it covers.
 func lock(f *os.File) error {

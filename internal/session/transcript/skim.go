@@ -2,8 +2,11 @@ package transcript
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 var errBroken = errors.New("not a JSON object")
@@ -155,17 +158,80 @@ func valueEnd(b []byte, i int) int {
 
 // text decodes a JSON string; anything else is "".
 func text(value []byte) string {
-	if len(value) < 2 || value[0] != '"' {
-		return ""
-	}
-	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		return string(bytes.ToValidUTF8(inner, []byte("\ufffd")))
-	}
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return ""
-	}
+	s, _ := unquote(value)
 	return s
+}
+
+// unquote decodes a JSON string in one pass. Halves of surrogate pairs and bytes that are not UTF-8 become U+FFFD, as with
+// package encoding/json.
+func unquote(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return "", false
+	}
+	in := value[1 : len(value)-1]
+	i := bytes.IndexByte(in, '\\')
+	if i < 0 {
+		return valid(in), true
+	}
+	out := make([]byte, 0, len(in))
+	for i >= 0 {
+		out = append(out, in[:i]...)
+		if in = in[i+1:]; len(in) == 0 {
+			return "", false
+		}
+		c := in[0]
+		if c == 'u' {
+			r, n := unicodeEscape(in)
+			if n == 0 {
+				return "", false
+			}
+			out = utf8.AppendRune(out, r)
+			in = in[n:]
+		} else {
+			k := strings.IndexByte(`"\/bfnrt`, c)
+			if k < 0 {
+				return "", false
+			}
+			out = append(out, "\"\\/\b\f\n\r\t"[k])
+			in = in[1:]
+		}
+		i = bytes.IndexByte(in, '\\')
+	}
+	return valid(append(out, in...)), true
+}
+
+func valid(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string([]rune(string(b))) // U+FFFD for every byte that is wrong, not one for all of them
+}
+
+// unicodeEscape reads uXXXX, or the two of a surrogate pair, and returns how many bytes it took; 0 if it is none.
+func unicodeEscape(in []byte) (rune, int) {
+	first, ok := hex4(in)
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(first) {
+		return first, 5
+	}
+	if len(in) > 6 && in[5] == '\\' && in[6] == 'u' {
+		if second, ok := hex4(in[6:]); ok {
+			if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+				return r, 11
+			}
+		}
+	}
+	return utf8.RuneError, 5
+}
+
+func hex4(in []byte) (rune, bool) {
+	if len(in) < 5 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(in[1:5]), 16, 16)
+	return rune(n), err == nil
 }
 
 func isTrue(value []byte) bool { return string(value) == "true" }

@@ -25,8 +25,9 @@ type (
 		Leaf    string `json:"leafUuid"`
 	}
 	promptFields struct {
-		Prompt string `json:"lastPrompt"`
-		Leaf   string `json:"leafUuid"`
+		Prompt   string `json:"lastPrompt"`
+		Leaf     string `json:"leafUuid"`
+		Messages int    `json:"goferMessages"`
 	}
 	leafFields struct {
 		Leaf string `json:"leafUuid"`
@@ -71,7 +72,7 @@ func (w *Writer) EndTurn(_ context.Context, t Totals) error {
 	if w.since > tailEvery {
 		buf = w.tailRecords(buf)
 	} else {
-		buf = w.plainRecord(buf, "last-prompt", promptFields{w.prompt, w.leaf})
+		buf = w.plainRecord(buf, "last-prompt", promptFields{w.prompt, w.leaf, w.messages})
 	}
 	long := w.since > tailEvery
 	if err := w.write(buf); err != nil {
@@ -155,7 +156,7 @@ func (w *Writer) headRecords(buf []byte) []byte {
 
 // tailRecords repeat what lists and resumes look for, so that it is never far from the end of the file.
 func (w *Writer) tailRecords(buf []byte) []byte {
-	return w.plainRecord(w.stateRecords(buf), "last-prompt", promptFields{w.prompt, w.leaf})
+	return w.plainRecord(w.stateRecords(buf), "last-prompt", promptFields{w.prompt, w.leaf, w.messages})
 }
 
 func (w *Writer) stateRecords(buf []byte) []byte {

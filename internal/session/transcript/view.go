@@ -111,6 +111,11 @@ func decodeMessage(text []byte) (llm.Message, error) {
 }
 
 func decodeContent(content []byte) ([]llm.Block, error) {
+	if len(content) > 0 && content[0] == '"' {
+		if s, ok := unquote(content); ok {
+			return []llm.Block{llm.TextBlock(s)}, nil
+		}
+	}
 	if len(content) == 0 || content[0] != '[' {
 		return llm.DecodeContent(content)
 	}
@@ -161,7 +166,7 @@ func quickBlock(text []byte) (llm.Block, bool) {
 	}
 	switch string(typ) {
 	case `"text"`:
-		s, ok := decodeString(body)
+		s, ok := unquote(body)
 		return llm.TextBlock(s), ok
 	case `"tool_use"`:
 		call := &llm.Call{ID: text2(id), Name: text2(name), Input: append(json.RawMessage(nil), input...)}
@@ -171,14 +176,6 @@ func quickBlock(text []byte) (llm.Block, bool) {
 		return llm.Block{Kind: llm.ToolResult, Result: &llm.Result{CallID: text2(id), Content: blocks, IsError: isError}}, err == nil
 	}
 	return llm.Block{}, false
-}
-
-func decodeString(value []byte) (string, bool) {
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return "", false
-	}
-	return s, true
 }
 
 // decodeView reads the records of a conversation and joins them to what the model sees.

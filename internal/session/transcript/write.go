@@ -47,6 +47,7 @@ type Writer struct {
 	summary  string            // by a model
 	kept     map[string]string // state by name
 	branch   string
+	messages int  // records of the conversation
 	since    int  // bytes behind the last records of the tail
 	dirty    bool // something was written behind the tail
 	buf      []byte
@@ -119,7 +120,7 @@ func open(f *os.File, path, at string, m Meta) (*Writer, *State, error) {
 		w.agent = idOf(path)[len("agent-"):]
 	}
 	w.file, w.torn, w.leaf, w.prompt = f, s.Torn, s.Leaf, s.LastPrompt
-	w.title, w.summary, w.kept = s.CustomTitle, s.Summary, maps.Clone(s.Kept)
+	w.title, w.summary, w.kept, w.messages = s.CustomTitle, s.Summary, maps.Clone(s.Kept), s.records
 	if at != "" {
 		// A kill before the next message must not bring back what was left behind.
 		if err := w.write(w.plainRecord(w.buf[:0], leafRecord, leafFields{s.Leaf})); err != nil {
@@ -157,6 +158,7 @@ func (w *Writer) Append(_ context.Context, entries ...loop.Entry) error {
 		return err
 	}
 	w.leaf, w.promptID = parent, h.promptID
+	w.messages += bytes.Count(buf, []byte("\n"))
 	if settled {
 		w.settle()
 	}
@@ -360,7 +362,9 @@ func (w *Writer) Close() error {
 			err = w.write(w.tailRecords(nil))
 			w.settle()
 		}
-		err = errors.Join(err, w.sync.wait(), w.file.Close())
+		err = errors.Join(err, w.sync.wait())
+		unlock(w.file)
+		err = errors.Join(err, w.file.Close())
 	}
 	w.closed = true
 	return err
