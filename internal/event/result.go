@@ -32,8 +32,16 @@ type Result struct {
 	ModelUsage        map[string]ModelUsage `json:"modelUsage"`
 	PermissionDenials []Denied              `json:"permission_denials"`
 	StructuredOutput  json.RawMessage       `json:"structured_output,omitempty"`
+	DeferredToolUse   *DeferredToolUse      `json:"deferred_tool_use,omitempty"`
 	TerminalReason    string                `json:"terminal_reason"`
 	FastModeState     string                `json:"fast_mode_state"`
+}
+
+// DeferredToolUse is a call that a hook put off.
+type DeferredToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
 }
 
 // ModelUsage is what one model was used for, over the whole process.

@@ -70,7 +70,7 @@ func (l *Loop) runCalls(ctx context.Context, s state, r *reply, guard *failureGu
 			return s, &End{Reason: AbortedTools, Err: o.endTurn, Text: r.text(), Stop: r.stop}
 		}
 		if o.Result.End != "" {
-			return s, &End{Reason: Reason(o.Result.End), Text: r.text(), Stop: r.stop, Note: o.Result.Display.Summary}
+			return s, &End{Reason: Reason(o.Result.End), Text: r.text(), Stop: r.stop, Note: o.Result.Display.Summary, Call: &o.Call}
 		}
 	}
 	if stuck != "" && (l.AskStuck == nil || !l.AskStuck(ctx, stuck)) {

@@ -32,6 +32,8 @@ const (
 	MaxBudget         Reason = "max_budget"
 	// RepeatedFailure ends a turn in which the model made the same failing call again and again.
 	RepeatedFailure Reason = "repeated_failure"
+	// ToolDeferred ends a turn in which a hook put a call off: whoever drives gofer answers it later.
+	ToolDeferred Reason = "tool_deferred"
 	// StructuredRetries ends a turn whose structured answer never fitted its schema.
 	StructuredRetries Reason = "max_structured_output_retries"
 )
@@ -43,6 +45,7 @@ type End struct {
 	Text   string         // the text of the last reply
 	Stop   llm.StopReason // of the last reply
 	Note   string         // why a hook or a guard ended it
+	Call   *llm.Call      // the call that ended it, if one did
 }
 
 // A Log keeps the conversation. The loop is its only writer during a turn.
@@ -122,8 +125,9 @@ func (w Window) BlockingLimit() int { return w.Tokens - min(blockingRest, w.Toke
 type Limits struct {
 	MaxTurns    int // requests
 	BudgetUSD   float64
-	TokenTarget int // the model is asked to go on until it has written about this many tokens
-	Parallel    int // calls at once; 0 is 10
+	TokenTarget int         // the model is asked to go on until it has written about this many tokens
+	Parallel    int         // calls at once; 0 is 10
+	Spent       func() bool // nil; else asked before every request: true ends the turn as MaxBudget
 }
 
 // Stopping is what a stop hook is told.
@@ -209,6 +213,9 @@ func (l *Loop) overLimit(s state) (End, bool) {
 		return End{Reason: MaxTurns}, true
 	}
 	if l.Limits.BudgetUSD > 0 && l.Ledger.SpentUSD() >= l.Limits.BudgetUSD {
+		return End{Reason: MaxBudget}, true
+	}
+	if l.Limits.Spent != nil && l.Limits.Spent() {
 		return End{Reason: MaxBudget}, true
 	}
 	return End{}, false

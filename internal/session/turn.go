@@ -92,6 +92,11 @@ func (s *Session) result(end loop.End, ledger *turnLedger) event.Result {
 			text := string(r.StructuredOutput)
 			r.Result = &text
 		}
+	case loop.ToolDeferred:
+		r.Result = &end.Text
+		if c := end.Call; c != nil {
+			r.DeferredToolUse = &event.DeferredToolUse{ID: c.ID, Name: c.Name, Input: c.Input}
+		}
 	case notRun:
 		r.Result, r.TerminalReason = &end.Text, string(loop.Completed)
 	case loop.MaxTurns:
