@@ -19,7 +19,7 @@ func AppendMemory(file, text string) error {
 		return errors.New("there is no text to add")
 	}
 	dir := filepath.Dir(realPath(file))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil { // the user's own folder: a project's is there already
 		return err
 	}
 	return page.Update(file, page.LockFolder(dir), freshMode(dir), func(old []byte) ([]byte, error) {

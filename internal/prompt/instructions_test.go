@@ -311,6 +311,23 @@ func TestFurtherFoldersAndResumedSessions(t *testing.T) {
 	}
 }
 
+func TestTouchByWayOfALink(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	file := d.file("work/shop/src/CLAUDE.md", "rules of src")
+	d.file("work/shop/.claude/rules/go.md", "---\npaths: src/*.go\n---\nGofmt.")
+	link := filepath.Join(d.home, "link")
+	if err := os.Symlink(d.project, link); err != nil {
+		t.Fatal(err)
+	}
+	in := d.open()
+	in.Text()
+	got := in.OnTouch(filepath.Join(link, "src", "a.go"))
+	if len(got) != 1 || !strings.Contains(got[0], file) || !strings.Contains(got[0], "Gofmt.") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRulesWaitForTheirPaths(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -1,8 +1,6 @@
 package prompt
 
-import (
-	"strings"
-)
+import "strings"
 
 // markdown takes the remarks out of an instruction file that are for people only (comments that stand on lines of their own), and
 // finds its imports: words that begin with @, outside of code.
@@ -14,20 +12,22 @@ func markdown(text string) (told string, imports []string) {
 		paragraph.Reset()
 	}
 	var code codeLines
+	unclosed := false // then no later comment has an end either, and looking for it again would take long
 	for rest := text; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
-		inCode := code.next(line)
-		if end, ok := comment(rest); ok && !inCode {
-			flush()
-			rest = end
-			continue
+		if inCode := code.next(line); !inCode && !unclosed && strings.HasPrefix(strings.TrimLeft(line, " \t"), "<!--") {
+			if end, ok := afterComment(rest); ok {
+				flush()
+				rest = end
+				continue
+			}
+			unclosed = true
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
-		switch {
-		case inCode || strings.TrimSpace(line) == "":
+		if code.last || strings.TrimSpace(line) == "" {
 			flush()
-		default:
+		} else {
 			paragraph.WriteString(line)
 			paragraph.WriteByte('\n')
 		}
@@ -38,11 +38,8 @@ func markdown(text string) (told string, imports []string) {
 	return b.String(), imports[:min(len(imports), mostImports)]
 }
 
-// comment returns what follows the comment that text begins with, if it does.
-func comment(text string) (rest string, ok bool) {
-	if !strings.HasPrefix(strings.TrimLeft(text, " \t"), "<!--") {
-		return "", false
-	}
+// afterComment returns what follows the comment that text begins with.
+func afterComment(text string) (rest string, ok bool) {
 	_, after, ok := strings.Cut(text, "-->")
 	if line, next, _ := strings.Cut(after, "\n"); ok && strings.TrimSpace(line) == "" {
 		return next, true
@@ -56,9 +53,15 @@ type codeLines struct {
 	afterGap bool   // the line before was empty, or code by indentation
 	begun    bool
 	inList   bool // indented lines belong to a list
+	last     bool // what next has said
 }
 
-func (c *codeLines) next(line string) (code bool) {
+func (c *codeLines) next(line string) bool {
+	c.last = c.judge(line)
+	return c.last
+}
+
+func (c *codeLines) judge(line string) (code bool) {
 	trimmed := strings.TrimSpace(line)
 	gap := c.afterGap || !c.begun
 	c.begun = true

@@ -22,6 +22,9 @@ func (in *Instructions) OnTouch(path string) []string {
 		return nil
 	}
 	path = absolute(in.o.Cwd, path)
+	if dir, ok := below(in.place.root, filepath.Dir(path)); ok {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
 	l := in.loader(OnNested)
 	for _, dir := range in.newFolders(path) {
 		in.folders[dir] = true
@@ -87,7 +90,8 @@ func (in *Instructions) newFolders(path string) []string {
 	dir := filepath.Dir(path)
 	var dirs []string
 	for _, top := range tops {
-		if !inside(top, dir) {
+		dir, ok := below(top, dir)
+		if !ok {
 			continue
 		}
 		for _, d := range chain(top, dir) {
@@ -100,6 +104,19 @@ func (in *Instructions) newFolders(path string) []string {
 		}
 	}
 	return dirs
+}
+
+// below tells whether dir lies below top, also when one of them is named by way of a link, and returns it as a path that begins
+// with top.
+func below(top, dir string) (string, bool) {
+	if inside(top, dir) {
+		return dir, true
+	}
+	realTop, realDir := realPath(top), realPath(dir)
+	if !inside(realTop, realDir) {
+		return "", false
+	}
+	return filepath.Join(top, strings.TrimPrefix(realDir, realTop)), true
 }
 
 // othersCode names folders that hold what strangers wrote: their instructions are for their own projects, if not against ours.

@@ -50,6 +50,8 @@ type Memory struct {
 	Type        string
 	Body        string
 	Written     time.Time
+
+	head, body []string // the words of name and description, and of the text
 }
 
 // Options say where memories are kept and how.
@@ -175,6 +177,7 @@ func (s *Store) load(name string) (Memory, error) {
 	if !slices.Contains([]string{User, Feedback, Project, Reference}, m.Type) {
 		m.Type = Project
 	}
+	m.head, m.body = words(m.Name+" "+m.Description), words(m.Body)
 	return m, nil
 }
 

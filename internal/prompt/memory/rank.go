@@ -29,12 +29,12 @@ func rank(prompt string, list []Memory) []Memory {
 	total := 0.0
 	for i, m := range list {
 		d := doc{memory: m, counts: map[string]float64{}, head: map[string]bool{}}
-		for _, w := range words(m.Name + " " + m.Description) {
+		for _, w := range m.head {
 			d.counts[w] += headWeight
 			d.head[w] = true
 			d.length += headWeight
 		}
-		for _, w := range words(m.Body) {
+		for _, w := range m.body {
 			d.counts[w]++
 			d.length++
 		}
@@ -96,7 +96,7 @@ func withoutUsage(list []Memory, tools []string) []Memory {
 		if m.Type != Reference {
 			return false
 		}
-		head := " " + strings.Join(words(m.Name+" "+m.Description), " ") + " "
+		head := " " + strings.Join(m.head, " ") + " "
 		aboutTool := slices.ContainsFunc(tools, func(t string) bool {
 			w := words(t)
 			return len(w) > 0 && strings.Contains(head, " "+strings.Join(w, " ")+" ")
