@@ -147,7 +147,7 @@ var errNothing = errors.New("there is nothing to compact: the conversation is st
 
 // compact puts a summary in the place of all but the newest messages.
 func (c *Compactor) compact(ctx context.Context, log loop.Log, view []llm.Message, s size, trigger, focus string) (r Result, err error) {
-	plan, ok := c.plan(view, s)
+	plan, ok := c.plan(view, s, trigger == "manual")
 	if !ok {
 		return Result{}, errNothing
 	}

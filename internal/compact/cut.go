@@ -17,13 +17,18 @@ type plan struct {
 	head  head // what earlier compactions left in the first message
 }
 
-// plan decides where to cut. It reports false if there is nothing that could be left out or made shorter.
-func (c *Compactor) plan(view []llm.Message, s size) (plan, bool) {
+// plan decides where to cut. It reports false if there is nothing that could be left out or made shorter. Somebody who asks for it
+// gets a short conversation cut too.
+func (c *Compactor) plan(view []llm.Message, s size, asked bool) (plan, bool) {
 	if len(view) < 2 {
 		return plan{}, false
 	}
 	p := plan{msgs: view, b: s.budgets(), head: parseHead(view[0])}
 	p.start = tailStart(view, p.b, len(view))
+	if asked && !p.worthAsking() {
+		p.b.tailLeast, p.b.tailMost = s.msgs/6, s.msgs/3
+		p.start = tailStart(view, p.b, len(view))
+	}
 	return p, p.worthAsking() || s.total() > s.threshold()
 }
 

@@ -92,7 +92,7 @@ func (c *Compactor) partBlock(p Part, most int) llm.Block {
 	case File:
 		title = fmt.Sprintf(in(l, "The file %s, which you read earlier, as it is now.", "你先前读过的文件 %s 的当前内容。"), oneLine(p.Name, 1000))
 	}
-	text := firstPart(l, strings.TrimSpace(p.Text), max(0, most*4-len(title)))
+	text := firstPart(l, strings.TrimSpace(p.Text), max(0, most*4-len(title)-100))
 	// What a file says must not end the reminder that carries it.
 	text = strings.ReplaceAll(text, "</system-reminder", "< /system-reminder")
 	return llm.TextBlock(loop.Reminder(join(title, text)))
