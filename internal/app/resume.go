@@ -90,14 +90,16 @@ func (e *engine) restore(s *transcript.State) {
 		fmt.Fprintln(e.world.Stderr, "The session was brought back, but: "+n)
 	}
 	e.opened = len(s.Messages) > 0
-	booked := map[string]session.ModelTotal{}
+	before := session.Total{USD: s.Totals.USD, APITime: s.Totals.APITime, Models: map[string]session.ModelTotal{}}
 	for model, t := range s.Totals.Models {
-		booked[model] = session.ModelTotal(t)
+		before.Models[model] = session.ModelTotal(t)
 	}
-	e.ledger.Restore(booked, s.Totals.APITime)
 	for _, u := range s.Unbooked {
-		e.ledger.Book(u.Model, u.Usage, 0)
+		cost, t := e.brain.Cost(u.Model, u.Usage), before.Models[u.Model]
+		before.USD += cost
+		before.Models[u.Model] = session.ModelTotal{Usage: t.Usage.Add(u.Usage), USD: t.USD + cost}
 	}
+	e.ledger.Restore(before)
 	if model := firstOf(s.Kept[keptModel], s.Model); model != "" && e.flags.Model == "" {
 		e.brain.resume(model)
 	}
@@ -142,9 +144,10 @@ func (e *engine) turnEnded(ctx context.Context, r event.Result) {
 	if e.transcript == nil {
 		return
 	}
-	t := transcript.Totals{USD: e.ledger.SpentUSD(), APITime: e.ledger.APITime(), Models: map[string]transcript.ModelTotal{}}
-	for model, total := range e.ledger.Totals() {
-		t.Models[model] = transcript.ModelTotal(total)
+	total := e.ledger.Total()
+	t := transcript.Totals{USD: total.USD, APITime: total.APITime, Models: map[string]transcript.ModelTotal{}}
+	for model, m := range total.Models {
+		t.Models[model] = transcript.ModelTotal(m)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := e.transcript.EndTurn(ctx, t); err != nil {

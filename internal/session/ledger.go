@@ -22,6 +22,7 @@ type Ledger struct {
 	mu      sync.Mutex
 	models  map[string]ModelTotal
 	spent   float64
+	earlier Total // of the same session, booked by processes before this one
 	apiTime time.Duration
 }
 
@@ -39,18 +40,11 @@ func (l *Ledger) Book(model string, u llm.Usage, took time.Duration) {
 	l.apiTime += took
 }
 
-// SpentUSD is what all requests cost so far.
+// SpentUSD is what the requests of this process cost so far: that is what limits and results count.
 func (l *Ledger) SpentUSD() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.spent
-}
-
-// APITime is how long all requests took so far.
-func (l *Ledger) APITime() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.apiTime
 }
 
 // A ModelTotal is what one model was used for.
@@ -59,22 +53,31 @@ type ModelTotal struct {
 	USD   float64
 }
 
-// Totals returns the totals of each model.
-func (l *Ledger) Totals() map[string]ModelTotal {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.models)
+// A Total is what a session has cost.
+type Total struct {
+	USD     float64
+	APITime time.Duration
+	Models  map[string]ModelTotal
 }
 
-// Restore begins with what an earlier process of the same session has booked.
-func (l *Ledger) Restore(models map[string]ModelTotal, apiTime time.Duration) {
+// Total returns what the session has cost, earlier processes included.
+func (l *Ledger) Total() Total {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for model, t := range models {
-		l.models[model] = t
-		l.spent += t.USD
+	t := Total{USD: l.earlier.USD + l.spent, APITime: l.earlier.APITime + l.apiTime, Models: map[string]ModelTotal{}}
+	maps.Copy(t.Models, l.earlier.Models)
+	for model, m := range l.models {
+		before := t.Models[model]
+		t.Models[model] = ModelTotal{Usage: before.Usage.Add(m.Usage), USD: before.USD + m.USD}
 	}
-	l.apiTime += apiTime
+	return t
+}
+
+// Restore says what earlier processes of the same session have booked.
+func (l *Ledger) Restore(t Total) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.earlier = t
 }
 
 // ByModel returns the totals of each model.
