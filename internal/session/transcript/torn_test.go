@@ -104,12 +104,23 @@ func TestResultsOfParallelCallsAreAllThereInWhateverOrderTheyCame(t *testing.T) 
 	t.Parallel()
 	_, w := create(t, meta())
 	add(t, w, prompt("go"))
-	r := reply("msg_1", call("c1", "Bash", `{}`), call("c2", "Bash", `{}`), call("c3", "Bash", `{}`))
-	a := answers(r, "x")
-	// As Claude Code writes them: when they are done, some before the last block of the reply.
-	add(t, w, r[0], r[1], a[1], r[2], a[2], a[0])
+	blocks := reply("msg_1", call("c1", "Bash", `{}`), call("c2", "Bash", `{}`), call("c3", "Bash", `{}`))
+	a := answers(blocks, "x")
+	// As Claude Code writes them: when they are done, some before the last block of the reply, each hanging on its call.
+	add(t, w, blocks[0], blocks[1], a[1], blocks[2], a[2], a[0])
 	add(t, w, reply("msg_2", llm.TextBlock("end"))...)
 	closeWriter(t, w)
+	var hanging strings.Builder
+	for _, r := range records(t, w.Path()) {
+		if holder, ok := r["sourceToolAssistantUUID"]; ok {
+			r["parentUuid"] = holder
+		}
+		if r["uuid"] == blocks[2].UUID {
+			r["parentUuid"] = blocks[1].UUID
+		}
+		hanging.WriteString(encode(t, r) + "\n")
+	}
+	writeFile(t, w.Path(), hanging.String())
 	if got := said(load(t, w.Path()).Messages); got != "u:go | a:Bash#c1+Bash#c2+Bash#c3 | u:=c2+=c3+=c1 | a:end" {
 		t.Error(got)
 	}

@@ -200,9 +200,8 @@ func (w *Writer) entry(buf []byte, h *head, parent string, e loop.Entry) ([]byte
 	case loop.Reply, loop.Failure:
 		return w.replyRecord(buf, *h, parent, e, ""), e.UUID
 	case loop.Answer:
-		if e.Answers != "" {
-			parent = e.Answers
-		}
+		// Claude Code hangs each result on the record of its call, so that results of parallel calls are leaves beside the
+		// conversation; in large files it does not find them again itself. Here they follow each other, which all readers understand.
 		return w.userRecord(buf, *h, parent, e, ""), e.UUID
 	case loop.Note:
 		return w.userRecord(buf, *h, parent, e, `,"isMeta":true`), e.UUID
@@ -264,18 +263,16 @@ func (w *Writer) viewRecords(buf []byte, h head, b event.Boundary, view []llm.Me
 		}
 		for _, blocks := range userPieces(m.Blocks) {
 			e := loop.Entry{UUID: uuid.NewString(), Kind: loop.Note, Time: at, Message: llm.Message{Role: m.Role, Blocks: blocks}}
-			parent, flags := leaf, copied
+			flags := copied
 			switch {
 			case blocks[0].Kind == llm.ToolResult:
-				if holder := holders[blocks[0].Result.CallID]; holder != "" {
-					parent, e.Answers = holder, holder
-				}
+				e.Answers = holders[blocks[0].Result.CallID]
 			case isReminder(blocks[0]):
 				flags += `,"isMeta":true`
 			case summary:
 				flags, summary = flags+`,"isCompactSummary":true,"isVisibleInTranscriptOnly":true`, false
 			}
-			buf, leaf = w.userRecord(buf, h, parent, e, flags), e.UUID
+			buf, leaf = w.userRecord(buf, h, leaf, e, flags), e.UUID
 		}
 	}
 	return buf, leaf

@@ -69,9 +69,9 @@ func TestEveryRecordHasWhatReadersOfTheFormatExpect(t *testing.T) {
 		t.Errorf("the prompt is %v", users[1])
 	}
 	for i, answer := range users[2:4] {
-		holder := replies[i+1]["uuid"]
-		if answer["parentUuid"] != holder || answer["sourceToolAssistantUUID"] != holder || answer["toolUseResult"] == nil {
-			t.Errorf("result %d hangs on %v, want %v: %v", i, answer["parentUuid"], holder, answer)
+		before := []any{replies[2]["uuid"], users[2]["uuid"]}[i]
+		if answer["parentUuid"] != before || answer["sourceToolAssistantUUID"] != replies[i+1]["uuid"] || answer["toolUseResult"] == nil {
+			t.Errorf("result %d hangs on %v, want %v: %v", i, answer["parentUuid"], before, answer)
 		}
 	}
 	if users[4]["parentUuid"] != users[3]["uuid"] || users[4]["isMeta"] != true {
