@@ -60,6 +60,12 @@ func tryAttack(name string, args []string) error {
 		return err
 	case "write":
 		return os.WriteFile(args[0], []byte("through"), 0o600)
+	case "open": // for writing, without writing
+		f, err := os.OpenFile(args[0], os.O_WRONLY, 0)
+		if err == nil {
+			f.Close()
+		}
+		return err
 	case "read":
 		text, err := os.ReadFile(args[0])
 		if err == nil && len(text) == 0 {

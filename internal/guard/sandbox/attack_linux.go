@@ -52,7 +52,11 @@ func kernelAttack(name string, args []string) error {
 	case "namespace":
 		return do(unix.SYS_UNSHARE, unix.CLONE_NEWUSER, 0, 0)
 	case "mount":
-		return unix.Mount("tmpfs", args[0], "tmpfs", 0, "")
+		err := unix.Mount("tmpfs", args[0], "tmpfs", 0, "")
+		if err == nil {
+			unix.Unmount(args[0], unix.MNT_DETACH) // what gets through must do no harm
+		}
+		return err
 	case "umount":
 		return unix.Unmount(args[0], unix.MNT_DETACH)
 	case "bpf":
@@ -61,7 +65,11 @@ func kernelAttack(name string, args []string) error {
 	case "keyring":
 		return untried(do(unix.SYS_KEYCTL, 0, ^uintptr(3)+1, 0))
 	case "device": // path
-		return unix.Mknod(args[0], unix.S_IFBLK|0o600, int(unix.Mkdev(8, 0)))
+		err := unix.Mknod(args[0], unix.S_IFBLK|0o600, int(unix.Mkdev(8, 0)))
+		if err == nil {
+			os.Remove(args[0])
+		}
+		return err
 	}
 	return fmt.Errorf("there is no attack %q", name)
 }

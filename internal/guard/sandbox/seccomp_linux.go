@@ -131,9 +131,9 @@ func (n netPlan) sockets(f *filter) {
 		f.ret(denied)
 	})
 	// A connection can be opened by sending, which no one would look at.
-	for nr, arg := range map[uint32]uint32{unix.SYS_SENDTO: 3, unix.SYS_SENDMSG: 2, unix.SYS_SENDMMSG: 3} {
-		f.whenEqual(nr, func(f *filter) {
-			f.arg(arg)
+	for _, send := range []struct{ nr, flags uint32 }{{unix.SYS_SENDTO, 3}, {unix.SYS_SENDMSG, 2}, {unix.SYS_SENDMMSG, 3}} {
+		f.whenEqual(send.nr, func(f *filter) {
+			f.arg(send.flags)
 			f.whenAny(unix.MSG_FASTOPEN, refuse)
 			f.ret(retAllow)
 		})
