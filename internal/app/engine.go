@@ -248,7 +248,7 @@ func (e *engine) newSession() {
 				return req
 			},
 			Tools:    func() *tool.Set { return e.tools },
-			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.touched),
+			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.told.instructions.Watch, e.followCwd),
 			Answered: e.answered,
 			Window:   e.brain.limits,
 			Limits:   limits,

@@ -63,7 +63,7 @@ func (e *engine) guardBase() (guard.Base, error) {
 		Dirs:  e.workDirs()[1:],
 		Policy: guard.Policy{
 			File: file, Mode: mode, Dir: e.place.cwd, Home: e.place.home, Disk: guard.Real{}, BypassDisabled: disable,
-			FreeRead:  []string{e.place.sessionDir(), e.place.taskDir()},
+			FreeRead: []string{e.place.sessionDir(), e.place.taskDir(), e.memoryDir()}, FreeWrite: []string{e.memoryDir()},
 			Protected: e.protected(snap), PlanFile: e.plan.file, AlwaysAsk: []string{person.AskName, person.ExitPlanName},
 		},
 	}, nil

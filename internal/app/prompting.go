@@ -106,27 +106,27 @@ func (e *engine) openInstructions(set config.Settings) {
 	})
 }
 
-// openMemory opens the memory of the project. All work trees of a repository share it.
+// openMemory opens the memory of the project.
 func (e *engine) openMemory(set config.Settings) {
 	if !set.AutoMemoryEnabled || e.flags.Bare || e.flags.SafeMode || e.flags.System != nil {
 		return
 	}
-	root := e.place.cwd
-	if repo, ok := prompt.FindRepo(root); ok {
-		root = repo.Main
-	}
-	dir := filepath.Join(transcript.Root(e.place.config).Project(root), "memory")
-	if set.AutoMemoryDirectory != "" {
-		dir = expandHome(set.AutoMemoryDirectory, e.place.home)
-	}
 	t := &e.told
-	t.memory = memory.Open(memory.Options{Dir: dir, Chinese: t.language == prompt.Chinese, Daily: set.MemoryDailyLog})
+	t.memory = memory.Open(memory.Options{Dir: e.memoryDir(), Chinese: t.language == prompt.Chinese, Daily: set.MemoryDailyLog})
 	t.recall = &memory.Recall{Store: t.memory, Small: memoryAsker{e.helper}}
 	if e.people.watched {
 		// Only where a person works: a script did not ask for requests of its own kind.
 		t.extractor = &memory.Extractor{Store: t.memory, Small: memoryAsker{e.helper}}
 		e.closers = append(e.closers, func() { t.extractor.Close(context.Background()) })
 	}
+}
+
+// memoryDir is where memories are kept. All work trees of a repository share it.
+func (e *engine) memoryDir() string {
+	if dir := e.settings.Current().Settings.AutoMemoryDirectory; dir != "" {
+		return expandHome(dir, e.place.home)
+	}
+	return filepath.Join(transcript.Root(e.place.config).Project(prompt.ProjectRoot(e.place.cwd)), "memory")
 }
 
 // memoryAsker is the small model, as memory asks it.
@@ -228,21 +228,11 @@ func (e *engine) answered(context.Context, []loop.Outcome) []string {
 	return e.told.reminders.Take()
 }
 
-// touched is the innermost middleware: it tells the model about instructions of folders that it comes to, and hooks about a
-// change of the working directory.
-func (e *engine) touched(next tool.Handler) tool.Handler {
+// followCwd is the innermost middleware: it tells hooks about a change of the working directory.
+func (e *engine) followCwd(next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c tool.Call) (tool.Result, error) {
 		before := e.dir.Cwd()
 		res, err := next(ctx, c)
-		if err == nil && !res.IsError {
-			for _, a := range c.Access() {
-				if a.Verb == tool.Read || a.Verb == tool.Write {
-					for _, text := range e.told.instructions.OnTouch(a.Target) {
-						e.told.reminders.Add(prompt.Nested, text)
-					}
-				}
-			}
-		}
 		if after := e.dir.Cwd(); after != before {
 			for _, text := range e.hooks.CwdChanged(ctx, before, after).Context {
 				e.told.reminders.Add(prompt.HookContext, text)

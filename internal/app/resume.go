@@ -106,6 +106,9 @@ func (e *engine) restore(s *transcript.State) {
 	if mode, err := guard.ParseMode(s.Mode); err == nil && e.flags.Mode == "" && s.Mode != "" && mode != guard.Bypass {
 		e.policy.SetMode(mode)
 	}
+	if n := len(s.Prompts); n > 0 {
+		e.told.reminders.Today(s.Prompts[n-1].Time.Local()) // what the model takes for today
+	}
 	var seen []files.Entry
 	for _, f := range s.Files {
 		if entry, ok := files.Remember(f.Path, f.Time); ok {
