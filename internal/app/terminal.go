@@ -3,58 +3,120 @@ package app
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"gofer/internal/guard"
 	"gofer/internal/guard/trust"
+	"gofer/internal/llm"
+	"gofer/internal/tool/person"
 )
 
-// terminalPeople asks the person at the terminal, line by line.
+// A dialog asks the person at the terminal, line by line.
+type dialog struct {
+	out   io.Writer
+	lines *bufio.Reader
+}
+
+// terminalPeople asks the person at the terminal.
 func terminalPeople(w World) people {
-	lines := bufio.NewReader(w.Stdin)
-	read := func() (string, error) {
-		line, err := lines.ReadString('\n')
-		return strings.TrimSpace(line), err
+	d := &dialog{out: w.Stderr, lines: bufio.NewReader(w.Stdin)}
+	return people{watched: true, askTrust: d.trust, asker: guard.AskFunc(d.permission)}
+}
+
+func (d *dialog) read() (string, error) {
+	line, err := d.lines.ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+func (d *dialog) trust(dir string, s trust.State, surfaces []string) bool {
+	what := "asks to run code of its own: " + strings.Join(surfaces, ", ")
+	if s.Verdict == trust.Changed {
+		what = "has changed what it runs: " + strings.Join(s.Changed, ", ")
 	}
-	return people{
-		watched: true,
-		askTrust: func(dir string, s trust.State, surfaces []string) bool {
-			what := "asks to run code of its own: " + strings.Join(surfaces, ", ")
-			if s.Verdict == trust.Changed {
-				what = "has changed what it runs: " + strings.Join(s.Changed, ", ")
-			}
-			fmt.Fprintf(w.Stderr, "%s %s.\nDo you trust this folder? Its hooks, servers and allow rules count only then. [y/N] ", dir, what)
-			answer, err := read()
-			return err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
-		},
-		asker: guard.AskFunc(func(ctx context.Context, r guard.Request) (guard.Answer, error) {
-			fmt.Fprintf(w.Stderr, "\n%s wants to: %s\n  %s\n", r.Tool, r.Title, r.Decision.Reason)
-			always := ""
-			if len(r.Suggestions) > 0 {
-				always = describeUpdate(r.Suggestions[0])
-				fmt.Fprintf(w.Stderr, "[y] once   [a] always (%s)   [n] no   or say what to do instead: ", always)
+	if len(surfaces) == 0 {
+		what = "brings rules about what may run without asking"
+	}
+	fmt.Fprintf(d.out, "%s %s.\nDo you trust this folder? Its hooks, servers and allow rules count only then. [y/N] ", dir, what)
+	answer, err := d.read()
+	return err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
+}
+
+func (d *dialog) permission(_ context.Context, r guard.Request) (guard.Answer, error) {
+	switch r.Tool {
+	case person.AskName:
+		return d.questions(r.Input)
+	case person.ExitPlanName:
+		var in struct{ Plan string }
+		if json.Unmarshal(r.Input, &in) == nil && in.Plan != "" {
+			fmt.Fprintf(d.out, "\nThe plan:\n%s\n", in.Plan)
+		}
+	}
+	fmt.Fprintf(d.out, "\n%s: %s\n  %s\n", r.Tool, r.Title, r.Decision.Reason)
+	always := ""
+	if len(r.Suggestions) > 0 {
+		always = fmt.Sprintf("   [a] always (%s)", describeUpdate(r.Suggestions[0]))
+	}
+	fmt.Fprintf(d.out, "[y] once%s   [n] no   or say what to do instead: ", always)
+	answer, err := d.read()
+	if err != nil {
+		return guard.Answer{}, guard.ErrNoAnswer
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes", "1":
+		return guard.Answer{Allow: true}, nil
+	case "a", "always", "2":
+		if always != "" {
+			return guard.Answer{Allow: true, Updates: r.Suggestions[:1]}, nil
+		}
+	case "n", "no", "":
+		return guard.Answer{}, nil
+	}
+	return guard.Answer{Message: "The user did not allow this call, and says: " + answer}, nil
+}
+
+// questions puts the model's questions to the person, and the answers into the input.
+func (d *dialog) questions(input json.RawMessage) (guard.Answer, error) {
+	var in map[string]any
+	var asked struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label, Description string }
+		}
+	}
+	if err := errors.Join(json.Unmarshal(input, &in), json.Unmarshal(input, &asked)); err != nil {
+		return guard.Answer{}, err
+	}
+	answers := map[string]string{}
+	for _, q := range asked.Questions {
+		fmt.Fprintf(d.out, "\n%s\n", q.Question)
+		for i, o := range q.Options {
+			fmt.Fprintf(d.out, "  [%d] %s  %s\n", i+1, o.Label, o.Description)
+		}
+		fmt.Fprint(d.out, "Numbers, or your own answer: ")
+		line, err := d.read()
+		if err != nil {
+			return guard.Answer{}, guard.ErrNoAnswer
+		}
+		var chosen []string
+		for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+			if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(q.Options) {
+				chosen = append(chosen, q.Options[n-1].Label)
 			} else {
-				fmt.Fprint(w.Stderr, "[y] once   [n] no   or say what to do instead: ")
+				chosen = []string{line} // words of their own
+				break
 			}
-			answer, err := read()
-			if err != nil {
-				return guard.Answer{}, guard.ErrNoAnswer
-			}
-			switch strings.ToLower(answer) {
-			case "y", "yes", "1":
-				return guard.Answer{Allow: true}, nil
-			case "a", "always", "2":
-				if always != "" {
-					return guard.Answer{Allow: true, Updates: r.Suggestions[:1]}, nil
-				}
-			case "n", "no", "":
-				return guard.Answer{}, nil
-			}
-			return guard.Answer{Message: "The user did not allow this call, and says: " + answer}, nil
-		}),
+		}
+		answers[q.Question] = strings.Join(chosen, ", ")
 	}
+	in["answers"] = answers
+	changed, err := llm.Marshal(in)
+	return guard.Answer{Allow: true, UpdatedInput: changed}, err
 }
 
 // describeUpdate shows exactly what "always" would add.
