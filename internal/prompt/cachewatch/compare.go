@@ -82,6 +82,7 @@ func compareSettings(before, after llm.Request, b *Break) bool {
 func compareMessages(before, after []llm.Message, b *Break) bool {
 	for i, old := range before {
 		if i >= len(after) {
+			b.Inner = 0
 			b.found(Messages, i, string(old.Role), "removed", 0)
 			return true
 		}
