@@ -36,7 +36,7 @@ func (b *runner) runSearch(ctx context.Context) (string, error) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./bench/search").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building it: %w: %s", err, out)
 	}
-	cmd := exec.CommandContext(ctx, program, "-runs", strconv.Itoa(b.times(5)))
+	cmd := exec.CommandContext(ctx, program, "-runs", strconv.Itoa(b.times(3)))
 	if b.quick {
 		cmd.Args = append(cmd.Args, "-only", "go")
 	}
@@ -47,17 +47,18 @@ func (b *runner) runSearch(ctx context.Context) (string, error) {
 	return out.String(), err
 }
 
-// searches reads the report of bench/search: a title before each tree, and lines of a name, two times, their ratio and how the
-// answers compare.
+// searches reads the report of bench/search: a title before each tree, a line with the names of the columns, and lines of a
+// name, figures, and how the answers compare.
 func (t *table) searches(report string) {
-	line := regexp.MustCompile(`^(.+?)\s+([\d.]+)\s+([\d.]+)\s+[\d.]+\s+(= ?\d+|\S+)`)
+	line := regexp.MustCompile(`^(.+?)((?:\s+\d+\.\d+)+)\s+(= ?\d+|\d+/\d+)`)
+	gaps := regexp.MustCompile(`\s{2,}`)
 	asked := regexp.MustCompile(`^(Glob .*|Grep (literal|rare|common)( expression|, count|, content)?)$`)
-	heading := regexp.MustCompile(`gofer ms\s+rg ms`)
 	previous, tree := "", ""
+	var columns []string
 	for text := range strings.Lines(report) {
-		text = strings.TrimRight(text, "\n")
-		if heading.MatchString(text) {
-			tree = previous
+		text = strings.TrimSpace(text)
+		if strings.HasPrefix(text, "gofer ms") {
+			tree, columns = previous, gaps.Split(text, -1)
 		}
 		if text != "" {
 			previous = text
@@ -66,25 +67,29 @@ func (t *table) searches(report string) {
 		if m == nil || tree == "" {
 			continue
 		}
-		ours, err := strconv.ParseFloat(m[2], 64)
-		theirs, err2 := strconv.ParseFloat(m[3], 64)
-		if err != nil || err2 != nil {
-			continue
+		figures := map[string]float64{}
+		for i, f := range strings.Fields(m[2]) {
+			if i < len(columns) {
+				figures[columns[i]], _ = strconv.ParseFloat(f, 64)
+			}
 		}
 		name := m[1]
 		if !strings.HasPrefix(name, "Glob") {
 			name = "Grep " + name
 		}
-		t.column("rg")
 		goal := ""
 		if asked.MatchString(name) {
 			goal = "≤ 1.5 × rg"
 		}
+		if cpu, ok := figures["cpu"]; ok {
+			goal = strings.TrimSpace(fmt.Sprintf("%s (CPU: %.2f × rg)", goal, cpu))
+		}
+		t.column("rg")
 		r := t.add(name+", "+tree, "ms", goal)
-		r.one("gofer", ours)
-		r.one("rg", theirs)
-		if !strings.HasPrefix(m[4], "=") {
-			t.note("%s, %s: the answers differ, %s", name, tree, m[4])
+		r.one("gofer", figures["gofer ms"])
+		r.one("rg", figures["rg ms"])
+		if !strings.HasPrefix(m[3], "=") {
+			t.note("%s, %s: the answers differ, %s", name, tree, m[3])
 		}
 	}
 }
