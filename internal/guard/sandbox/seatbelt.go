@@ -17,7 +17,7 @@ func (s *Sandbox) seatbelt() string {
 	line("(version 1)")
 	line("(allow default)")
 	line("(deny file-write*)")
-	line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/ptmx") (literal "/dev/stdout") (literal "/dev/stderr") (regex #"^/dev/(fd/|ttys))"))`)
+	line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/ptmx") (literal "/dev/stdout") (literal "/dev/stderr") (regex #"^/dev/(fd/|ttys)"))`)
 	for _, w := range p.WriteDirs {
 		line("(allow file-write* (subpath %s))", quoted(w))
 	}
@@ -37,9 +37,10 @@ func (s *Sandbox) seatbelt() string {
 	for _, r := range p.ReadAllow {
 		line("(allow file-read* (subpath %s))", quoted(r))
 	}
-	line("(deny process-info* (target others))")
-	line("(deny signal (target others))")
-	line("(deny mach-priv-task-port)")
+	line("(deny signal)")
+	line("(allow signal (target same-sandbox))")
+	line("(deny process-info*)")
+	line("(allow process-info* (target same-sandbox))")
 	s.seatbeltNet(line)
 	return b.String()
 }
@@ -64,10 +65,10 @@ func (s *Sandbox) seatbeltNet(line func(string, ...any)) {
 		line(`(allow network-outbound (remote ip "localhost:*"))`)
 	}
 	if n.AllUnixSockets {
-		line("(allow network* (local unix-socket) (remote unix-socket))")
+		line(`(allow network* (subpath "/"))`)
 	}
 	for _, u := range n.UnixSockets {
-		line("(allow network-outbound (remote unix-socket (path-literal %s)))", quoted(u))
+		line("(allow network-outbound (literal %s))", quoted(u))
 	}
 }
 
@@ -115,5 +116,5 @@ func globRegexp(pattern string) string {
 		}
 	}
 	b.WriteString("(/.*)?$")
-	return strings.ReplaceAll(b.String(), `"`, `\"`)
+	return strings.ReplaceAll(b.String(), `"`, ".") // the profile has no way to write it
 }

@@ -37,11 +37,11 @@ func ParseRule(text string) (Rule, error) {
 			return r, nil
 		}
 	}
-	host = strings.TrimSuffix(host, ".")
 	if host == "*" {
 		r.all = true
 		return r, nil
 	}
+	host = strings.TrimSuffix(host, ".")
 	r.name, r.below = strings.CutPrefix(host, "*.")
 	if r.name == "" || strings.ContainsAny(r.name, "*/:@ []") {
 		return r, fmt.Errorf("%q is no host; write host, host:port, *.host, or an address, without a scheme or a path", text)
