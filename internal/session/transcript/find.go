@@ -10,8 +10,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrNotFound says that no session fits. Scripts look for the text.
-var ErrNotFound = errors.New("No conversation found with session ID") //nolint:staticcheck // the words of Claude Code
+// ErrNotFound says that no session fits.
+//
+//lint:ignore ST1005 scripts look for this text, which is that of Claude Code
+var ErrNotFound = errors.New("No conversation found with session ID")
 
 // An Ambiguous error says that several sessions fit.
 type Ambiguous struct {

@@ -33,6 +33,7 @@ func Fork(source, at, dir, id string) (path string, err error) {
 	from := idOf(source)
 	return newFile(dir, id, func(out *bufio.Writer) error {
 		var title []byte
+		reached := false
 		err := eachLine(in, func(_ int64, text []byte, _ bool) error {
 			if text = salvage(text); len(text) == 0 {
 				return nil
@@ -44,14 +45,13 @@ func Fork(source, at, dir, id string) (path string, err error) {
 			if uuid == "" {
 				return nil
 			}
-			out.Write(line)
-			if err := out.WriteByte('\n'); err != nil {
-				return err
-			}
-			if uuid == at {
+			// A view that was written again behind a boundary counts only if it is whole.
+			if reached && !bytes.Contains(line, []byte(`"goferCopy":true`)) {
 				return errEnough
 			}
-			return nil
+			reached = reached || uuid == at
+			out.Write(line)
+			return out.WriteByte('\n')
 		})
 		if err != nil && !errors.Is(err, errEnough) {
 			return err
@@ -60,7 +60,11 @@ func Fork(source, at, dir, id string) (path string, err error) {
 			out.Write(append(title, '\n'))
 		}
 		w := newWriter("", id, Meta{})
-		_, err = out.Write(w.plainRecord(nil, costRecord, Totals{Models: map[string]ModelTotal{}}))
+		end := w.plainRecord(nil, costRecord, Totals{Models: map[string]ModelTotal{}})
+		if at != "" {
+			end = w.plainRecord(end, leafRecord, leafFields{at})
+		}
+		_, err = out.Write(end)
 		return err
 	})
 }

@@ -238,10 +238,10 @@ func parseBoundary(compact []byte) *boundary {
 
 // A record is what single records say about a session.
 type record struct {
-	cwd, branch, mode, sessionID, timestamp []byte
-	title, summary, prompt, first           []byte
-	state, messages                         []byte
-	whole                                   map[string][]byte
+	cwd, branch, mode, sessionID  []byte
+	title, summary, prompt, first []byte
+	state, messages               []byte
+	whole                         map[string][]byte
 }
 
 func (r *record) take(key string, value []byte) {
@@ -254,8 +254,6 @@ func (r *record) take(key string, value []byte) {
 		r.mode = value
 	case "sessionId":
 		r.sessionID = value
-	case "timestamp":
-		r.timestamp = value
 	case "customTitle":
 		r.title = value
 	case "summary", "aiTitle":

@@ -35,10 +35,7 @@ type entry struct {
 	hidden   bool // for people only
 	failed   bool // in place of a reply that failed
 	note     bool // made of what Claude Code attached
-	trigger  string
 	data     json.RawMessage
-	branch   string
-	cwd      string
 	isBroken bool
 }
 

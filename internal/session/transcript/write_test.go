@@ -241,6 +241,22 @@ func TestABoundaryHidesWhatWasBeforeAndKeepsIt(t *testing.T) {
 			t.Errorf("the boundary is %v", r)
 		}
 	}
+	// A fork may end anywhere, also within the new view.
+	var copied string
+	for _, r := range records(t, w.Path()) {
+		if m, ok := r["message"].(map[string]any); ok && r["goferCopy"] == true && m["id"] == "msg_8" && copied == "" {
+			copied, _ = r["uuid"].(string)
+		}
+	}
+	for at, want := range map[string]string{copied: "u:This is what happened: … | a:I go on", last.Leaf: smallSaid} {
+		path, err := transcript.Fork(w.Path(), at, t.TempDir(), "33333333-3333-4333-8333-333333333333")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(load(t, path).Messages); !strings.HasPrefix(got, want) || strings.Contains(got, "after") {
+			t.Errorf("forked at %s: %s", at, got)
+		}
+	}
 	before, err := transcript.Load(w.Path(), last.Leaf)
 	if err != nil || said(before.Messages) != smallSaid {
 		t.Errorf("before the boundary: %v %v", err, said(before.Messages))
