@@ -72,8 +72,8 @@ func Fork(source, at, dir, id string) (path string, err error) {
 // forked returns a record with the id of another session.
 func forked(text []byte, from, id string) (uuid string, out []byte, typ string) {
 	var at []byte
-	skim(text, func(key string, value []byte) bool {
-		switch key {
+	skim(text, func(key, value []byte) bool {
+		switch string(key) {
 		case "uuid":
 			uuid = text2(value)
 		case "type":

@@ -181,8 +181,8 @@ func Repair(path, dir, id string) (string, error) {
 // withParent returns a record that hangs on another one.
 func withParent(text []byte, parent string) []byte {
 	var out []byte
-	skim(text, func(key string, value []byte) bool {
-		if key != "parentUuid" {
+	skim(text, func(key, value []byte) bool {
+		if string(key) != "parentUuid" {
 			return true
 		}
 		start := cap(text) - cap(value)

@@ -146,8 +146,8 @@ func parseLine(text []byte, m *found) (line, error) {
 	var message, compact, logical, leaf []byte
 	var r record
 	views := 0
-	err := skim(text, func(key string, value []byte) bool {
-		switch key {
+	err := skim(text, func(key, value []byte) bool {
+		switch string(key) {
 		case "type":
 			l.typ = string(bytes.Trim(value, `"`))
 		case "uuid":
@@ -244,8 +244,8 @@ type record struct {
 	whole                         map[string][]byte
 }
 
-func (r *record) take(key string, value []byte) {
-	switch key {
+func (r *record) take(key, value []byte) {
+	switch string(key) {
 	case "cwd":
 		r.cwd = value
 	case "gitBranch":
@@ -270,7 +270,7 @@ func (r *record) take(key string, value []byte) {
 		if r.whole == nil {
 			r.whole = map[string][]byte{}
 		}
-		r.whole[key] = value
+		r.whole[string(key)] = value
 	}
 }
 
@@ -354,8 +354,8 @@ func decodeTotals(fields map[string][]byte) *Totals {
 // reply returns the id of an assistant's message, and notes its usage if no totals have been booked behind it.
 func (m *found) reply(message []byte, copied bool) (id string) {
 	var model, usage []byte
-	skim(message, func(key string, value []byte) bool {
-		switch key {
+	skim(message, func(key, value []byte) bool {
+		switch string(key) {
 		case "id":
 			id = text2(value)
 		case "model":

@@ -190,12 +190,14 @@ func (s *Summary) tail(b []byte, cut bool) (messages, total int) {
 		return 0, 0
 	}
 	total = len(b)
+	last := false // the last record of the conversation was read
 	for len(b) > 0 {
 		b = bytes.TrimRight(b, "\n")
 		i := bytes.LastIndexByte(b, '\n') + 1
 		text := b[i:]
 		b = b[:i]
-		if s.Branch != "" && s.Cwd != "" && bytes.HasPrefix(text, []byte(`{"parentUuid"`)) {
+		isChain := bytes.HasPrefix(text, []byte(`{"parentUuid"`))
+		if isChain && last {
 			if messages++; !s.counted {
 				s.known++
 			}
@@ -206,6 +208,7 @@ func (s *Summary) tail(b []byte, cut bool) (messages, total int) {
 		if err != nil {
 			continue
 		}
+		last = last || isChain
 		switch typ {
 		case "user", "assistant":
 			if messages++; !s.counted {
@@ -262,8 +265,8 @@ func (s *Summary) head(b []byte, whole bool) (messages, total int) {
 func (s *Summary) line(b []byte, r *record) (typ string, err error) {
 	var message, enqueued []byte
 	meta := false
-	err = skim(b, func(key string, value []byte) bool {
-		switch key {
+	err = skim(b, func(key, value []byte) bool {
+		switch string(key) {
 		case "type":
 			typ = text2(value)
 		case "message":

@@ -139,8 +139,8 @@ func parseRequest(text []byte) (Request, bool) {
 	var q Request
 	var message []byte
 	copied, request := false, ""
-	err := skim(text, func(key string, value []byte) bool {
-		switch key {
+	err := skim(text, func(key, value []byte) bool {
+		switch string(key) {
 		case "type":
 			return string(value) == `"assistant"`
 		case "timestamp":
@@ -160,8 +160,8 @@ func parseRequest(text []byte) (Request, bool) {
 		return q, false
 	}
 	var usage []byte
-	skim(message, func(key string, value []byte) bool {
-		switch key {
+	skim(message, func(key, value []byte) bool {
+		switch string(key) {
 		case "id":
 			q.ID = text2(value)
 		case "model":
@@ -182,8 +182,8 @@ func parseRequest(text []byte) (Request, bool) {
 func toolNames(content []byte) (names []string) {
 	elements(content, func(block []byte) bool {
 		isCall, name := false, ""
-		skim(block, func(key string, value []byte) bool {
-			switch key {
+		skim(block, func(key, value []byte) bool {
+			switch string(key) {
 			case "type":
 				isCall = string(value) == `"tool_use"`
 			case "name":

@@ -13,7 +13,7 @@ var errBroken = errors.New("not a JSON object")
 
 // skim walks the fields of a JSON object without decoding them, and gives each key and value as they stand in the text. It
 // checks only what it needs to find the next field. visit returns false to stop.
-func skim(object []byte, visit func(key string, value []byte) bool) error {
+func skim(object []byte, visit func(key, value []byte) bool) error {
 	i := space(object, 0)
 	if i >= len(object) || object[i] != '{' {
 		return errBroken
@@ -35,7 +35,7 @@ func skim(object []byte, visit func(key string, value []byte) bool) error {
 		if end = valueEnd(object, i); end < 0 {
 			return errBroken
 		}
-		if !visit(string(key), object[i:end]) {
+		if !visit(key, object[i:end]) {
 			return nil
 		}
 		i = space(object, end)
@@ -240,12 +240,12 @@ func isTrue(value []byte) bool { return string(value) == "true" }
 // its line end, are left out. It returns nil if there is none.
 func salvage(line []byte) []byte {
 	line = bytes.Trim(line, "\x00 \t\r\n")
-	if len(line) == 0 || line[0] == '{' && skim(line, func(string, []byte) bool { return true }) == nil {
+	if len(line) == 0 || line[0] == '{' && skim(line, func(_, _ []byte) bool { return true }) == nil {
 		return line
 	}
 	// Inside of strings quotes are escaped, so that these bytes can only be the beginning of a record.
 	for _, begin := range []string{`{"parentUuid":`, `{"type":"`} {
-		if i := bytes.LastIndex(line, []byte(begin)); i > 0 && skim(line[i:], func(string, []byte) bool { return true }) == nil {
+		if i := bytes.LastIndex(line, []byte(begin)); i > 0 && skim(line[i:], func(_, _ []byte) bool { return true }) == nil {
 			return line[i:]
 		}
 	}

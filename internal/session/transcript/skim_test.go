@@ -36,8 +36,8 @@ func FuzzSkimAgreesWithTheStandardLibrary(f *testing.F) {
 			return
 		}
 		got := map[string]string{}
-		err := skim(object, func(key string, value []byte) bool {
-			name, _ := unquote([]byte(`"` + key + `"`))
+		err := skim(object, func(key, value []byte) bool {
+			name, _ := unquote([]byte(`"` + string(key) + `"`))
 			got[name] = string(value)
 			return true
 		})

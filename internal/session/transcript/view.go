@@ -44,8 +44,8 @@ func decode(text []byte, l line) entry {
 	e := entry{line: l}
 	var message, attachment []byte
 	var input string
-	err := skim(text, func(key string, value []byte) bool {
-		switch key {
+	err := skim(text, func(key, value []byte) bool {
+		switch string(key) {
 		case "message":
 			message = value
 		case "attachment":
@@ -87,8 +87,8 @@ func decode(text []byte, l line) entry {
 func decodeMessage(text []byte) (llm.Message, error) {
 	var m llm.Message
 	var content []byte
-	err := skim(text, func(key string, value []byte) bool {
-		switch key {
+	err := skim(text, func(key, value []byte) bool {
+		switch string(key) {
 		case "role":
 			m.Role = llm.Role(text2(value))
 		case "id":
@@ -137,8 +137,8 @@ func decodeContent(content []byte) ([]llm.Block, error) {
 func quickBlock(text []byte) (llm.Block, bool) {
 	var typ, body, id, name, input, content []byte
 	var isError, other bool
-	err := skim(text, func(key string, value []byte) bool {
-		switch key {
+	err := skim(text, func(key, value []byte) bool {
+		switch string(key) {
 		case "type":
 			typ = value
 		case "text":
@@ -295,8 +295,8 @@ func filePath(c *llm.Call) string {
 		return ""
 	}
 	path := ""
-	skim(c.Input, func(key string, value []byte) bool {
-		if key == "file_path" || key == "notebook_path" {
+	skim(c.Input, func(key, value []byte) bool {
+		if k := string(key); k == "file_path" || k == "notebook_path" {
 			path = strings.TrimSpace(text(value))
 		}
 		return path == ""
