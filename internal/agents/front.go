@@ -1,0 +1,92 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"gofer/internal/hook"
+)
+
+// ParseMarkdown reads a definition from a Markdown file: the front matter, and behind it what the agent is told.
+func ParseMarkdown(data []byte, src hook.Source) (*Definition, []string, error) {
+	front, body, err := splitFront(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err := readYAML(front)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, twice := values["prompt"]; twice {
+		return nil, nil, errors.New("the prompt stands behind the front matter, not in it")
+	}
+	values["prompt"] = body
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the front matter has values that cannot be used: %w", err)
+	}
+	return decode(raw, src)
+}
+
+// splitFront separates the front matter from the text.
+func splitFront(data []byte) (front, body string, err error) {
+	if bytes.IndexByte(data, 0) >= 0 {
+		return "", "", errors.New("it is not a text file")
+	}
+	text := strings.ToValidUTF8(string(bytes.TrimPrefix(data, []byte("\ufeff"))), "\ufffd")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	rest, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return "", "", errors.New("it has no front matter: it must begin with a line ---, then name and description, then another line ---")
+	}
+	for at := 0; at < len(rest); {
+		line, _, _ := strings.Cut(rest[at:], "\n")
+		if strings.TrimRight(line, " \t") == "---" {
+			return rest[:at], strings.TrimPrefix(rest[at+len(line):], "\n"), nil
+		}
+		at += len(line) + 1
+	}
+	return "", "", errors.New("the front matter does not end: a line --- is missing behind it")
+}
+
+// readYAML reads the front matter. People write descriptions with colons in them that YAML proper refuses; then the simple lines
+// are quoted and it is tried once more.
+func readYAML(text string) (map[string]any, error) {
+	values := map[string]any{}
+	err := yaml.Unmarshal([]byte(text), &values)
+	if err == nil {
+		return notNil(values), nil
+	}
+	lenient := map[string]any{}
+	if yaml.Unmarshal([]byte(quoteLines(text)), &lenient) == nil {
+		return notNil(lenient), nil
+	}
+	return nil, fmt.Errorf("the front matter is not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+}
+
+func notNil(values map[string]any) map[string]any {
+	if values == nil {
+		return map[string]any{}
+	}
+	return values
+}
+
+// quoteLines puts the value of every line "name: value" into quotes, unless it has some or begins something that goes on.
+func quoteLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		name, value, found := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		if !found || name == "" || strings.ContainsAny(name, " \t#-") || value == "" || strings.ContainsAny(value[:1], `"'[{|>&*!`) {
+			b.WriteString(line)
+			continue
+		}
+		fmt.Fprintf(&b, "%s: '%s'\n", name, strings.ReplaceAll(value, "'", "''"))
+	}
+	return b.String()
+}
