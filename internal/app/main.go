@@ -52,6 +52,8 @@ func commands() []command {
 	return []command{
 		{"config", "read, change, explain and check settings", runConfig},
 		{"perms", "explain what the permission rules say about a command", runPerms},
+		{"sessions", "list, show, search, check, export and remove sessions", runSessions},
+		{"cost", "what sessions have cost, by day, model, project, agent or tool", runCost},
 		{"demo", "watch the scripted model fix a failing test: no key, no network", runDemo},
 		{"serve-script", "serve a scripted model over HTTP, to test hooks and skills against", runServeScript},
 	}
