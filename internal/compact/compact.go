@@ -35,13 +35,14 @@ const (
 
 // Options say what a Compactor works with. Request and Window are those of the loop. All but these, Emit and NewID may be nil.
 type Options struct {
-	Model      llm.Model                      // writes summaries; nil: they are made without a model
-	Request    func() llm.Request             // all but the messages
-	Window     func(model string) loop.Window // what the model can take
-	Emit       func(event.Event)              // tells whoever watches
-	NewID      func() string                  // ids of boundaries
-	Notes      *Notes                         // the session's notes
-	Reinject   func() []Part                  // what the model has to be told again
+	Model   llm.Model                      // writes summaries; nil: they are made without a model
+	Request func() llm.Request             // all but the messages
+	Window  func(model string) loop.Window // what the model can take
+	Emit    func(event.Event)              // tells whoever watches
+	NewID   func() string                  // ids of boundaries
+	Notes   *Notes                         // the session's notes
+	// Reinject is what the model has to be told again. It must not call the Compactor.
+	Reinject   func() []Part // what the model has to be told again
 	Before     func(ctx context.Context, trigger, focus string) (more string, refused error)
 	After      func(ctx context.Context, trigger, summary string)
 	Done       func(Result) // told after the view has changed, micro-compaction included
@@ -69,6 +70,7 @@ type Compactor struct {
 
 	busy     sync.Mutex // one compaction at a time
 	failures int        // summaries that failed in a row
+	quiet    int        // tokens up to which the automatic does not try again, because it just could not do better
 	dropped  int        // tokens that left the view in the whole session
 }
 
@@ -102,26 +104,39 @@ func (c *Compactor) Prepare(ctx context.Context, log loop.Log, tokens int, w loo
 			s = c.resize(s, view)
 		}
 	}
-	if s.total() <= s.threshold() {
+	switch {
+	case s.total() <= s.threshold():
+		c.quiet = 0
+		return nil
+	case s.total() <= c.quiet:
 		return nil
 	}
 	if done, err := c.micro(ctx, log, view, s, s.threshold()/2, s.total()-s.threshold()*7/10); done || err != nil {
 		return err
 	}
-	_, err := c.compact(ctx, log, view, s, "auto", "")
-	if errors.Is(err, errNothing) {
-		return nil // the rest is up to the limits of the loop
+	r, err := c.compact(ctx, log, view, s, "auto", "")
+	switch {
+	case ctx.Err() != nil, errors.Is(err, errNothing):
+		c.quiet = s.total() * 11 / 10
+		return nil // the loop ends the turn, or keeps to its own limit
+	case err != nil:
+		c.quiet = s.total() * 11 / 10
+	case r.After > s.threshold():
+		c.quiet = r.After * 6 / 5
 	}
 	return err
 }
 
 // Shrink makes the view smaller after a request was refused as too long. The first step takes only old results away, if that is
-// sure to be enough.
+// sure to be enough. Without a conversation that could be cut it reports false.
 func (c *Compactor) Shrink(ctx context.Context, log loop.Log, staged bool) (bool, error) {
 	c.busy.Lock()
 	defer c.busy.Unlock()
 	view := loop.Repair(log.View())
 	s := c.sizeNow(view)
+	if staged && c.meter.takeBytes() {
+		return c.dropMedia(ctx, log, view, s)
+	}
 	if staged {
 		done, err := c.micro(ctx, log, view, s, s.threshold()/2, s.total()-s.threshold()*7/10)
 		c.meter.shrunk(c.sizeNow(loop.Repair(log.View())).raw)

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"net/http"
 	"regexp"
 	"strconv"
 	"sync"
@@ -19,6 +20,7 @@ type meter struct {
 	limit   int       // tokens that fit, learnt from a refusal; 0: none was met
 	tried   int       // the estimate of the view after it was last made smaller because of a refusal
 	refused bool      // the provider has refused a request
+	bytes   bool      // … because of its bytes, not of its tokens
 	last    time.Time // when the model last answered
 }
 
@@ -66,7 +68,7 @@ var refusal = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // tooLong takes in that a request was refused, and what the provider said about it.
-func (m *meter) tooLong(raw int, message string) {
+func (m *meter) tooLong(raw, status int, message string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	limit := m.tokensLocked(raw) * 9 / 10
@@ -78,11 +80,23 @@ func (m *meter) tooLong(raw int, message string) {
 			m.raw, m.real = raw, real
 			m.ratio = min(max(float64(real)/float64(raw), leastRatio), mostRatio)
 		}
+	} else if status == http.StatusRequestEntityTooLarge {
+		m.bytes = true // this tells nothing about tokens
+		return
 	}
 	if m.limit == 0 || limit < m.limit {
 		m.limit = max(limit, 1000)
 	}
 	m.refused = true
+}
+
+// takeBytes tells whether the last refusal was about bytes, once.
+func (m *meter) takeBytes() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.bytes
+	m.bytes = false
+	return was
 }
 
 // narrow is the window as far as it is known to be usable.

@@ -3,6 +3,7 @@ package compact
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"gofer/internal/llm"
@@ -44,19 +45,35 @@ func (c *Compactor) micro(ctx context.Context, log loop.Log, view []llm.Message,
 	return true, c.rewrite(ctx, log, next, r, 0)
 }
 
+// dropMedia takes out all images and documents but those of the newest message, because the request has too many bytes. It reports
+// whether there were any.
+func (c *Compactor) dropMedia(ctx context.Context, log loop.Log, view []llm.Message, s size) (bool, error) {
+	e := eraser{lang: c.o.Language, free: math.MaxInt, media: true}
+	next := e.erase(view)
+	if e.count == 0 {
+		return false, nil
+	}
+	saved := s.real(e.saved)
+	return true, c.rewrite(ctx, log, next, Result{Kind: KindMicro, Trigger: "auto", Before: s.total(), After: s.total() - saved, Kept: len(view)}, 0)
+}
+
 // An eraser takes old results out of a view.
 type eraser struct {
 	lang  prompt.Language
-	free  int // raw tokens to save
-	saved int // … that are saved
+	media bool // take out all media, and nothing else
+	free  int  // raw tokens to save
+	saved int  // … that are saved
 	count int
 }
 
 // erase returns msgs with notes in the place of old results. It copies what it changes.
 func (e *eraser) erase(msgs []llm.Message) []llm.Message {
-	names := callNames(msgs)
+	names, out := callNames(msgs), slices.Clone(msgs)
 	limit := oldResults(msgs)
-	out := slices.Clone(msgs)
+	if e.media {
+		limit = math.MaxInt
+		msgs = msgs[:len(msgs)-1]
+	}
 	seen := 0 // results so far
 	for i, m := range msgs {
 		var blocks []llm.Block // a copy, made when it is needed
@@ -75,11 +92,11 @@ func (e *eraser) erase(msgs []llm.Message) []llm.Message {
 			switch {
 			case b.Kind == llm.ToolResult:
 				if seen++; seen <= limit {
-					if short, saved := e.shorten(b, clearable(names[b.Result.CallID])); saved > 0 {
+					if short, saved := e.shorten(b, !e.media && clearable(names[b.Result.CallID])); saved > 0 {
 						replace(j, short, saved)
 					}
 				}
-			case isMedia(b) && i < len(msgs)-2 && mediaTokens(b) > mediaKept:
+			case isMedia(b) && (e.media || i < len(msgs)-2) && e.large(b):
 				note := llm.TextBlock(mediaNote(e.lang, b))
 				replace(j, note, blockTokens(b)-blockTokens(note))
 			}
@@ -109,7 +126,7 @@ func (e *eraser) shorten(b llm.Block, all bool) (llm.Block, int) {
 		r.Content = slices.Clone(r.Content)
 		changed := false
 		for i, part := range r.Content {
-			if isMedia(part) && mediaTokens(part) > mediaKept {
+			if isMedia(part) && e.large(part) {
 				r.Content[i], changed = llm.TextBlock(mediaNote(e.lang, part)), true
 			}
 		}
@@ -120,6 +137,8 @@ func (e *eraser) shorten(b llm.Block, all bool) (llm.Block, int) {
 	b.Result = &r
 	return b, before - blockTokens(b)
 }
+
+func (e *eraser) large(b llm.Block) bool { return e.media || mediaTokens(b) > mediaKept }
 
 func blockTokens(b llm.Block) int { return loop.EstimateMessage(llm.Message{Blocks: []llm.Block{b}}) }
 

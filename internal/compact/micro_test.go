@@ -2,7 +2,9 @@ package compact_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -14,6 +16,7 @@ import (
 	"gofer/internal/compact"
 	"gofer/internal/llm"
 	"gofer/internal/loop"
+	"gofer/internal/prompt"
 )
 
 // After a gap of an hour the cache is lost, and old results go; while it is warm they stay.
@@ -164,5 +167,85 @@ func TestAnyConversation(t *testing.T) {
 		if t.Failed() {
 			return
 		}
+	}
+}
+
+// A request that has too many bytes, not too many tokens, loses its old images.
+func TestTooManyBytes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "strict off\norder arrival\nturn\nerror 413 request_too_large the body is too large\nturn\ntext fine\n", wide)
+	msgs := conversation(2, 100)
+	msgs[0].Blocks = append(msgs[0].Blocks, picture(t, 50))
+	r.setView(append(msgs, llm.Message{Role: llm.Assistant, ID: "rt", Blocks: []llm.Block{{Kind: llm.Thinking, Signature: "s"}, llm.TextBlock("ok")}}, llm.UserText("go on")))
+	if end := r.Run(t.Context()); end.Reason != loop.Completed || end.Text != "fine" {
+		t.Fatalf("ended with %s: %v", end.Reason, end.Err)
+	}
+	if b := r.log.View()[0].Blocks[2]; b.Kind != llm.Text || r.kinds()[compact.KindMicro] != 1 {
+		t.Errorf("the image is still there: %v", r.kinds())
+	}
+	if l := r.compactor.Level(r.log.View()); l.Window != 200_000 || l.Warning >= l.Threshold || l.Blocking <= l.Threshold {
+		t.Errorf("level %+v", l)
+	}
+}
+
+// A hook that prevents compaction is asked again only after the conversation has grown.
+func TestPreventedQuietly(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	r := newRig(t, summaryScript, func(_ *rig, o *compact.Options) {
+		o.Before = func(context.Context, string, string) (string, error) {
+			asked++
+			return "", errors.New("no")
+		}
+	})
+	view := append(conversation(1, 100), round("rbig", 50_000, "/p/x.go")...)
+	r.setView(view)
+	for i := range 5 {
+		err := r.compactor.Prepare(t.Context(), r.log, loop.EstimateRequest(llm.Request{}, view), r.window)
+		if (err != nil) != (i == 0) {
+			t.Errorf("attempt %d: %v", i, err)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+	r.setView(append(view, round("rmore", 30_000, "/p/y.go")...))
+	if err := r.compactor.Prepare(t.Context(), r.log, loop.EstimateRequest(llm.Request{}, r.log.View()), r.window); err == nil || asked != 2 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+// When the tools alone fill the window, nobody asks for a summary with every request.
+func TestHopelessWindow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, summaryScript)
+	view := conversation(10, 300)
+	r.setView(view)
+	for range 5 {
+		raw := 13_000 + loop.EstimateRequest(llm.Request{}, r.log.View())
+		if err := r.compactor.Prepare(t.Context(), r.log, raw, r.window); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(r.model.Requests()); n != 1 {
+		t.Errorf("%d summaries", n)
+	}
+	if !strings.Contains(flat(r.log.View()), firstPrompt) {
+		t.Error("the first prompt is gone")
+	}
+}
+
+func TestChinese(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, strings.Replace(summaryScript, "expect system ~ hand-over", "expect system ~ 交接说明", 1), wide, func(_ *rig, o *compact.Options) {
+		o.Language = prompt.Chinese
+		o.Reinject = func() []compact.Part { return []compact.Part{{Kind: compact.Todos, Text: "x"}} }
+	})
+	r.setView(conversation(30, 4000))
+	if _, err := r.compactor.Compact(t.Context(), r.log, ""); err != nil || r.results[0].Kind != compact.KindSummary {
+		t.Fatal(err, r.kinds())
+	}
+	if got := flat(r.log.View()[:1]); !strings.Contains(got, "本对话过长") || !strings.Contains(got, "当前的待办清单") {
+		t.Errorf("the view begins with %.300s", got)
 	}
 }

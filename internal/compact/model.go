@@ -34,7 +34,7 @@ func (o observed) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Del
 			if err != nil {
 				var e *llm.Error
 				if errors.As(err, &e) && e.Kind == llm.PromptTooLong {
-					meter.tooLong(raw, e.Message)
+					meter.tooLong(raw, e.Status, e.Message)
 				}
 				yield(d, err)
 				return

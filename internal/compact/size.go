@@ -70,8 +70,9 @@ func (s size) budgets() budgets {
 	raw := func(most, percent int) int { return int(float64(min(most, room*percent/100)) / s.scale) }
 	return budgets{
 		tailLeast: raw(tailLeast, 10), tailMost: raw(tailMost, 26),
-		summary: raw(summaryMost, 12), prompts: raw(promptsMost, 8), reinject: raw(reinjMost, 33),
-		whole: raw(1<<40, 75),
+		// Where the system prompt alone fills the window, a little has to be said all the same.
+		summary: max(300, raw(summaryMost, 12)), prompts: max(200, raw(promptsMost, 8)), reinject: raw(reinjMost, 33),
+		whole: max(2_000, raw(1<<40, 75)),
 	}
 }
 
