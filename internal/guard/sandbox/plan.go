@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -88,6 +89,9 @@ func (s *Sandbox) netPlan() netPlan {
 
 // self is how this program is executed as a helper.
 func (s *Sandbox) self() ([]string, error) {
+	if IsHelper(os.Args) { // or a program that forgot to call Help would start itself without end
+		return nil, errors.New("a helper cannot start helpers: main must begin with sandbox.IsHelper")
+	}
 	if s.policy.Self != nil {
 		return s.policy.Self, nil
 	}
