@@ -68,6 +68,7 @@ type engine struct {
 	system    atomic.Pointer[[]llm.SystemBlock]
 	session   *session.Session
 
+	mask       *transcript.Mask   // takes secrets out of what is kept on disk
 	transcript *transcript.Writer // nil: the session leaves no record
 	resumed    *transcript.State  // nil: the session is new
 
@@ -87,7 +88,8 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	if e.settings, err = e.openSettings(); err != nil {
 		return nil, err
 	}
-	if e.brain, err = newBrain(w, f, e.settings.Current()); err != nil {
+	e.mask = newMask(p, e.settings.Current().Settings)
+	if e.brain, err = newBrain(w, f, e.settings.Current(), func(key string) { e.mask.Add("apiKeyHelper", key) }); err != nil {
 		return nil, err
 	}
 	e.ledger = session.NewLedger(e.brain)
@@ -252,7 +254,7 @@ func (e *engine) newSession() {
 			Answered: e.answered,
 			Window:   e.brain.limits,
 			Limits:   limits,
-			Spill:    e.place.spill,
+			Spill:    e.spill,
 			Stop:     e.stop,
 			FellBack: e.brain.setModel,
 		},

@@ -36,7 +36,7 @@ type brain struct {
 	switched bool // another model has answered before
 }
 
-func newBrain(w World, f Flags, settings *config.Snapshot) (*brain, error) {
+func newBrain(w World, f Flags, settings *config.Snapshot, learnKey func(string)) (*brain, error) {
 	env := environment(w, settings)
 	set := settings.Settings
 	described, err := catalog.Catalog{}.Describe(descriptions(set.Models))
@@ -57,7 +57,7 @@ func newBrain(w World, f Flags, settings *config.Snapshot) (*brain, error) {
 	}
 	client := anthropic.New(anthropic.Config{
 		BaseURL: env("ANTHROPIC_BASE_URL"), APIKey: env("ANTHROPIC_API_KEY"), AuthToken: env("ANTHROPIC_AUTH_TOKEN"),
-		KeyHelper: keyHelper(set.APIKeyHelper), Headers: anthropic.ParseHeaders(env("ANTHROPIC_CUSTOM_HEADERS")),
+		KeyHelper: keyHelper(set.APIKeyHelper, learnKey), Headers: anthropic.ParseHeaders(env("ANTHROPIC_CUSTOM_HEADERS")),
 		UserAgent: userAgent(env),
 	})
 	opts := retry.Options{Adapt: b.catalog.Fit, Fallback: splitList(f.Fallback)}
@@ -152,8 +152,8 @@ func thinkingMode(f Flags, env func(string) string) (*llm.ThinkingMode, error) {
 	return &llm.ThinkingMode{Budget: max(n, 1024), Display: f.ThinkDisplay}, nil
 }
 
-// keyHelper runs the user's command that prints a key, and keeps the key for five minutes.
-func keyHelper(command string) func(context.Context, bool) (string, error) {
+// keyHelper runs the user's command that prints a key, and keeps the key for five minutes. learn is told each key.
+func keyHelper(command string, learn func(string)) func(context.Context, bool) (string, error) {
 	if command == "" {
 		return nil
 	}
@@ -176,6 +176,7 @@ func keyHelper(command string) func(context.Context, bool) (string, error) {
 		if key == "" {
 			return "", fmt.Errorf("apiKeyHelper printed no key")
 		}
+		learn(key)
 		return key, nil
 	}
 }

@@ -62,12 +62,12 @@ func (p place) taskDir() string {
 }
 
 // spill keeps a result that is too long for the model.
-func (p place) spill(callID, text string) (string, error) {
-	dir := filepath.Join(p.sessionDir(), "tool-results")
+func (e *engine) spill(callID, text string) (string, error) {
+	dir := filepath.Join(e.place.sessionDir(), "tool-results")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	// The id comes from a provider: it must not lead out of the folder.
 	path := filepath.Join(dir, transcript.Slug(callID)+".txt")
-	return path, os.WriteFile(path, []byte(text), 0o600)
+	return path, os.WriteFile(path, []byte(e.mask.Text(text)), 0o600)
 }

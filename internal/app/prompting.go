@@ -112,7 +112,7 @@ func (e *engine) openMemory(set config.Settings) {
 		return
 	}
 	t := &e.told
-	t.memory = memory.Open(memory.Options{Dir: e.memoryDir(), Chinese: t.language == prompt.Chinese, Daily: set.MemoryDailyLog})
+	t.memory = memory.Open(memory.Options{Dir: e.memoryDir(), Chinese: t.language == prompt.Chinese, Daily: set.MemoryDailyLog, Mask: e.mask.Text})
 	t.recall = &memory.Recall{Store: t.memory, Small: memoryAsker{e.helper}}
 	if e.people.watched {
 		// Only where a person works: a script did not ask for requests of its own kind.

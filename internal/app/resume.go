@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gofer/internal/config"
 	"gofer/internal/event"
 	"gofer/internal/guard"
 	"gofer/internal/llm"
@@ -55,11 +56,8 @@ func (e *engine) openTranscript() error {
 	if e.flags.NoPersist {
 		return nil
 	}
-	mask := transcript.NewMask()
-	mask.AddEnv(os.Environ())
-	mask.AddFiles(transcript.KeyFiles(e.place.cwd, e.place.home)...)
 	meta := transcript.Meta{
-		Cwd: e.dir.Cwd, Version: Protocol, Program: Version, Entrypoint: firstOf(e.world.Env("CLAUDE_CODE_ENTRYPOINT"), "sdk-cli"), Mask: mask,
+		Cwd: e.dir.Cwd, Version: Protocol, Program: Version, Entrypoint: firstOf(e.world.Env("CLAUDE_CODE_ENTRYPOINT"), "sdk-cli"), Mask: e.mask,
 		Mode: func() string { return e.hookFacts().PermissionMode },
 	}
 	var err error
@@ -82,6 +80,17 @@ func (e *engine) openTranscript() error {
 		e.restore(e.resumed)
 	}
 	return err
+}
+
+// newMask knows the secrets of the environment, the settings and the usual files, so that they stay out of what is kept on disk.
+func newMask(p place, set config.Settings) *transcript.Mask {
+	mask := transcript.NewMask()
+	mask.AddEnv(os.Environ())
+	for name, value := range set.Env {
+		mask.AddEnv([]string{name + "=" + value})
+	}
+	mask.AddFiles(transcript.KeyFiles(p.cwd, p.home)...)
+	return mask
 }
 
 // restore takes over what a session had when it ended.

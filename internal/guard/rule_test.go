@@ -161,18 +161,14 @@ func TestUpdatesFromOutsideAreChecked(t *testing.T) {
 
 func TestPolicyFile(t *testing.T) {
 	t.Parallel()
-	f, err := ParsePolicy("permissions.yaml", []byte(`
-always_deny:
-  - pattern: "rm\\s+-rf"
-    reason: no forced removal
-  - pattern: '^Read\(.*\.pem\)$'
-ask_user:
-  - pattern: ^git push
-always_allow:
-  - pattern: ^git (status|push|add)\b
-  - pattern: '^WebFetch\(https://docs\.example\.com/'
-  - {pattern: "^make ", reason: builds}
-`))
+	f, err := NewPolicyFile("permissions.yaml", []PolicyEntry{
+		{Behavior: Deny, Pattern: `rm\s+-rf`, Reason: "no forced removal", Line: 3},
+		{Behavior: Deny, Pattern: `^Read\(.*\.pem\)$`},
+		{Behavior: Ask, Pattern: "^git push"},
+		{Behavior: Allow, Pattern: `^git (status|push|add)\b`},
+		{Behavior: Allow, Pattern: `^WebFetch\(https://docs\.example\.com/`},
+		{Behavior: Allow, Pattern: "^make ", Reason: "builds"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,41 +185,8 @@ always_allow:
 	if d := Explain(p, "rm -rf x"); !strings.Contains(d.Reason, "permissions.yaml:3") || !strings.Contains(d.Reason, "no forced removal") {
 		t.Error(d.Reason)
 	}
-	_, err = ParsePolicy("p.yaml", []byte("always_deny:\n  - pattern: '['\n  - reason: x\nnever:\n  - x\nask_user: 5\nalways_allow:\n  - text\n"))
-	for _, want := range []string{"p.yaml:2: the pattern is not a regular expression", "p.yaml:3: the pattern is missing", `p.yaml:4: "never" is not a list`, "p.yaml:6: ask_user must be a list", "p.yaml:8: an entry must have a pattern"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nlacks %q", err, want)
-		}
-	}
-	if _, err := ParsePolicy("p.yaml", []byte("a: [")); err == nil || !strings.Contains(err.Error(), "p.yaml") {
+	if _, err = NewPolicyFile("p.yaml", []PolicyEntry{{Pattern: "[", Line: 2}}); err == nil || !strings.Contains(err.Error(), "p.yaml:2: the pattern is not a regular expression") {
 		t.Error(err)
-	}
-}
-
-func TestImportPolicy(t *testing.T) {
-	t.Parallel()
-	f, err := ParsePolicy("p.yaml", []byte(`
-always_deny:
-  - pattern: rm -rf
-  - pattern: ^(curl|wget)\b
-ask_user:
-  - pattern: ^git push.*
-always_allow:
-  - pattern: ^Bash\(npm test\)$
-  - pattern: ^(ls|pwd)$
-  - pattern: ^Read\(/etc/hosts\)$
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, left := ImportPolicy(f)
-	var got []string
-	for _, r := range rules {
-		got = append(got, r.Behavior.String()+" "+r.String())
-	}
-	want := "deny Bash(*rm -rf*)|ask Bash(git push*)|allow Bash(npm test)|allow Bash(ls)|allow Bash(pwd)|allow Read(//etc/hosts)"
-	if strings.Join(got, "|") != want || len(left) != 1 || left[0].Line != 4 {
-		t.Errorf("%s\nleft %v", strings.Join(got, "|"), left)
 	}
 }
 
