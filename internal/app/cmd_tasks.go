@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gofer/internal/cli"
@@ -218,7 +220,7 @@ func taskChanges(old map[string]task.Task, tasks []task.Task) string {
 		}
 		old[t.ID] = t
 	}
-	for id := range gone {
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
 		fmt.Fprintf(&b, "✗ #%s %s\n", id, task.Plain(old[id].Subject))
 		delete(old, id)
 	}

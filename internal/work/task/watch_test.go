@@ -86,7 +86,9 @@ func BenchmarkChangeToWatcher(b *testing.B) {
 			seen := make(chan struct{}, 100)
 			ctx, cancel := context.WithCancel(b.Context())
 			done := make(chan error)
-			go func() { done <- Open(filepath.Dir(board.Dir()), "list").Watch(ctx, func([]Task) { seen <- struct{}{} }) }()
+			go func() {
+				done <- Open(filepath.Dir(board.Dir()), "list").Watch(ctx, func([]Task) { seen <- struct{}{} })
+			}()
 			<-seen
 			var worst, all time.Duration
 			for i := 0; b.Loop(); i++ {

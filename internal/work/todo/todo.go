@@ -5,7 +5,6 @@
 package todo
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,25 +109,4 @@ func (l *List) replace(data []byte) (err error) {
 // AllDone reports whether there is something and all of it is done.
 func AllDone(items []Item) bool {
 	return len(items) > 0 && !slices.ContainsFunc(items, func(i Item) bool { return i.Status != Completed })
-}
-
-// Sorted returns the items as they are shown: done, in progress, to do; within these high, medium, low.
-func Sorted(items []Item) []Item {
-	status := map[string]int{Completed: 0, InProgress: 1, Pending: 2}
-	priority := map[string]int{"high": 0, "medium": 1, "": 1, "low": 2}
-	out := slices.Clone(items)
-	slices.SortStableFunc(out, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(status[a.Status], status[b.Status]), cmp.Compare(priority[a.Priority], priority[b.Priority]))
-	})
-	return out
-}
-
-// Active is what a spinner says: the item in progress, in its active form. It is empty if there is none.
-func Active(items []Item) string {
-	for _, i := range Sorted(items) {
-		if i.Status == InProgress {
-			return cmp.Or(strings.TrimSpace(i.ActiveForm), i.Content)
-		}
-	}
-	return ""
 }

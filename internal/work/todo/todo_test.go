@@ -112,22 +112,3 @@ func TestReadersNeverSeeHalfAList(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
-
-func TestOrderAndSpinner(t *testing.T) {
-	t.Parallel()
-	items := []Item{
-		{Content: "1", Status: Pending, Priority: "low"}, {Content: "2", Status: Pending}, {Content: "3", Status: Pending, Priority: "high"},
-		{Content: "4", Status: InProgress}, {Content: "5", Status: Completed, Priority: "low"}, {Content: "6", Status: Completed, Priority: "medium"},
-		{Content: "7", Status: Pending, Priority: "medium"}, {Content: "8", Status: InProgress, Priority: "high", ActiveForm: "Eighting"},
-	}
-	got := ""
-	for _, i := range Sorted(items) {
-		got += i.Content
-	}
-	if got != "65843271" {
-		t.Errorf("got %s", got)
-	}
-	if Active(items) != "Eighting" || Active(items[:4]) != "4" || Active(items[:3]) != "" {
-		t.Errorf("got %q %q %q", Active(items), Active(items[:4]), Active(items[:3]))
-	}
-}
