@@ -89,20 +89,15 @@ func New(o Options) *Compactor {
 func (c *Compactor) Prepare(ctx context.Context, log loop.Log, tokens int, w loop.Window) error {
 	c.busy.Lock()
 	defer c.busy.Unlock()
-	view := loop.Repair(log.View())
-	s := c.size(tokens, view, c.meter.narrow(w))
+	s := c.size(tokens, log.View(), c.meter.narrow(w))
 	if c.o.Notes != nil {
-		c.o.Notes.consider(view, s)
+		c.o.Notes.consider(log.View(), s)
 	}
 	if c.meter.cold(c.o.Now()) && !w.NoAuto {
-		done, err := c.micro(ctx, log, view, s, coldTarget(s), least(s))
-		if err != nil {
+		if _, err := c.micro(ctx, log, loop.Repair(log.View()), s, coldTarget(s), least(s)); err != nil {
 			return err
 		}
-		if done {
-			view = loop.Repair(log.View())
-			s = c.resize(s, view)
-		}
+		s = c.resize(s, log.View())
 	}
 	switch {
 	case s.total() <= s.threshold():
@@ -111,6 +106,7 @@ func (c *Compactor) Prepare(ctx context.Context, log loop.Log, tokens int, w loo
 	case s.total() <= c.quiet:
 		return nil
 	}
+	view := loop.Repair(log.View())
 	if done, err := c.micro(ctx, log, view, s, s.threshold()/2, s.total()-s.threshold()*7/10); done || err != nil {
 		return err
 	}
@@ -211,7 +207,9 @@ func (c *Compactor) rewrite(ctx context.Context, log loop.Log, view []llm.Messag
 	if err := log.Rewrite(context.WithoutCancel(ctx), view, b); err != nil {
 		return fmt.Errorf("recording the shorter conversation: %w", err)
 	}
-	c.o.Emit(b)
+	if r.Kind != KindMicro { // nobody needs to know that old results are gone
+		c.o.Emit(b)
+	}
 	if c.o.Done != nil {
 		c.o.Done(r)
 	}

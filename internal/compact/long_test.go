@@ -93,7 +93,7 @@ func TestLongSessionFinishes(t *testing.T) {
 			if want := map[bool]int{true: 3, false: 0}[c.summary[0] == 'e']; fails > want || want > 0 && fails == 0 {
 				t.Errorf("%d failures were told, want at most %d", fails, want)
 			}
-			t.Logf("compactions %v, requests %d", kinds, len(r.sent))
+			t.Logf("compactions %v, requests %d, %s", kinds, len(r.sent), strings.SplitN(r.watch.Stats().Text(), "\n", 2)[0])
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"gofer/internal/llm"
 	"gofer/internal/llm/script"
 	"gofer/internal/loop"
+	"gofer/internal/prompt/cachewatch"
 	"gofer/internal/session"
 	"gofer/internal/tool"
 )
@@ -36,6 +37,7 @@ type rig struct {
 	refused int      // requests that the service refused as too long
 	sent    []string // messages of all requests that it took, as text
 	results []compact.Result
+	watch   *cachewatch.Watch
 }
 
 // A memoryStore stands for the transcript: it keeps all that was ever recorded.
@@ -102,7 +104,7 @@ func flat(msgs []llm.Message) string {
 
 const firstPrompt = "Please rename Foo to Bar in all files.\n\n  Keep  the   odd spacing — and <tags> & \"quotes\"."
 
-func newRig(t *testing.T, src string, opts ...func(*rig, *compact.Options)) *rig {
+func newRig(t testing.TB, src string, opts ...func(*rig, *compact.Options)) *rig {
 	t.Helper()
 	s, err := script.Parse(t.Name(), []byte(src))
 	if err != nil {
@@ -126,14 +128,19 @@ func newRig(t *testing.T, src string, opts ...func(*rig, *compact.Options)) *rig
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)
 		},
-		Done: func(res compact.Result) { r.results = append(r.results, res) },
+		Done: func(res compact.Result) {
+			r.results = append(r.results, res)
+			r.watch.Expect(res.Kind)
+		},
 	}
 	for _, f := range opts {
 		f(r, &o)
 	}
 	r.compactor = compact.New(o)
+	// Between two compactions every request begins with the one before.
+	r.watch = cachewatch.New(cachewatch.Options{Report: func(b cachewatch.Break) { t.Errorf("the cache was broken: %s", b) }})
 	r.Loop = &loop.Loop{
-		Model: r.compactor.Wrap(counted{r.model, r}), Request: o.Request, Tools: func() *tool.Set { return tools }, Handle: tool.Run,
+		Model: r.compactor.Wrap(r.watch.Wrap(counted{r.model, r})), Request: o.Request, Tools: func() *tool.Set { return tools }, Handle: tool.Run,
 		Log: r.log, Ledger: session.NewLedger(freeTariff{}), NewID: uuid.NewString, Window: o.Window, Emit: o.Emit, Compact: r.compactor,
 		Spill: func(string, string) (string, error) { return "", errors.New("nowhere") },
 	}

@@ -41,7 +41,7 @@ func join(parts ...string) string {
 
 // oneLine makes a text fit into a line of at most n bytes.
 func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(s[:min(len(s), 4*n)]), " ")
+	s = strings.Join(strings.Fields(prefix(s, 4*n)), " ")
 	if short := prefix(s, n); len(short) < len(s) {
 		return short + "…"
 	}
