@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,20 @@ const (
 // errUntried means that an attack says nothing about the walls.
 var errUntried = errors.New("cannot be tried here")
 
-// attack tries one thing from inside that the walls should stop, and says what came of it.
+// attack tries one thing from inside that the walls should stop, and says what came of it. "each" tries several, with -- between
+// them, and names those that got through.
 func attack(name string, args []string) int {
+	if name == "each" {
+		result := attackHeld
+		for one := range strings.SplitSeq(strings.Join(args, "\x00"), "\x00--\x00") {
+			words := strings.Split(one, "\x00")
+			if tryAttack(words[0], words[1:]) == nil {
+				fmt.Println(words, "got through")
+				result = attackThrough
+			}
+		}
+		return result
+	}
 	err := tryAttack(name, args)
 	switch {
 	case err == nil:

@@ -108,6 +108,7 @@ func serve(f *os.File, decide func(*call) unix.Errno) {
 		case no != 0:
 			return
 		}
+		// Nobody waits for these: a connection may take minutes, and once the listener is closed its answer is nobody's.
 		go func() {
 			c := call{notice: n, valid: func() bool {
 				ok := false
