@@ -140,6 +140,7 @@ func (v taskView) show(ctx context.Context, verb string, words []string) error {
 
 func (v taskView) json(tasks []task.Task, indent string) error {
 	e := json.NewEncoder(v.out)
+	e.SetEscapeHTML(false)
 	e.SetIndent("", indent)
 	return e.Encode(struct {
 		List  string      `json:"list"`
@@ -150,6 +151,7 @@ func (v taskView) json(tasks []task.Task, indent string) error {
 func (v taskView) showOne(t task.Task) error {
 	if v.flags.JSON {
 		e := json.NewEncoder(v.out)
+		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
 		return e.Encode(t)
 	}

@@ -8,6 +8,7 @@ package work
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -97,6 +98,12 @@ type Env struct {
 	Agent     func() Agent
 	Created   func(context.Context, Task) error // before a task is created
 	Completed func(context.Context, Task) error // before a task counts as done
+}
+
+// UseTasks decides between tasks and todos: variable is what CLAUDE_CODE_ENABLE_TASKS says, setting is the user's setting.
+func UseTasks(variable string, setting bool) bool {
+	on, err := strconv.ParseBool(variable)
+	return setting && (on || err != nil)
 }
 
 // A Kit is the tools of one agent and what they remember. New makes one.

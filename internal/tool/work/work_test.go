@@ -29,6 +29,19 @@ func TestTasksOrTodosNeverBoth(t *testing.T) {
 	}
 }
 
+func TestTasksAreTheDefault(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		variable string
+		setting  bool
+		want     bool
+	}{{"", true, true}, {"1", true, true}, {"0", true, false}, {"false", true, false}, {"", false, false}, {"odd", true, true}} {
+		if got := work.UseTasks(c.variable, c.setting); got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
+
 func TestTheyChangeNothingOutsideAndWritersGoOneByOne(t *testing.T) {
 	t.Parallel()
 	inputs := map[string]string{"TaskCreate": `{"subject":"x","description":""}`, "TaskGet": `{"taskId":"1"}`, "TaskList": `{}`,

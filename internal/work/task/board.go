@@ -2,7 +2,10 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -82,10 +85,12 @@ func (b *Board) usable(id string, r *record) error {
 	return nil
 }
 
+const emptyList = "the list is empty"
+
 // known says which ids there are, for whoever asked for another.
 func (b *Board) known() string {
 	if len(b.cache.order) == 0 {
-		return "the list is empty"
+		return emptyList
 	}
 	const most = 40
 	var ids []string
@@ -97,6 +102,12 @@ func (b *Board) known() string {
 		ids = append(ids, "#"+r.ID)
 	}
 	return "there are " + strings.Join(ids, ", ")
+}
+
+// missing reports whether the list does not exist. To ask something of such a list must not make it.
+func (b *Board) missing() bool {
+	_, err := os.Lstat(b.dir)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // A hold is the right to change the list.

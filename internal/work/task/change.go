@@ -78,6 +78,9 @@ func merge(old, change map[string]json.RawMessage) map[string]json.RawMessage {
 // Update changes a task. A change that is refused in part is refused as a whole.
 func (b *Board) Update(ctx context.Context, id string, c Change) (Task, Effect, error) {
 	id = canonical(id)
+	if b.missing() {
+		return Task{}, Effect{}, &Refusal{Reason: NotFound, ID: id, Known: emptyList}
+	}
 	var t Task
 	var effect Effect
 	err := b.locked(ctx, func(h *hold) error {

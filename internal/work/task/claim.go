@@ -52,6 +52,9 @@ var ErrNothing = errors.New("no task can be started now: all are done, taken or 
 // claim of what the agent is doing already succeeds.
 func (b *Board) Claim(ctx context.Context, id, agent string, oneAtATime bool) (Task, error) {
 	id = canonical(id)
+	if b.missing() {
+		return Task{}, &Refusal{Reason: NotFound, ID: id, Known: emptyList}
+	}
 	var t Task
 	err := b.locked(ctx, func(h *hold) error {
 		r, err := h.fresh(id)
@@ -114,6 +117,9 @@ func (h *hold) take(r *record, agent string) (Task, error) {
 // ClaimNext claims the first task that is pending, unblocked and nobody else's, by urgency and then by number. The error is ErrNothing if
 // there is none.
 func (b *Board) ClaimNext(ctx context.Context, agent string, oneAtATime bool) (Task, error) {
+	if b.missing() {
+		return Task{}, ErrNothing
+	}
 	var t Task
 	err := b.locked(ctx, func(h *hold) error {
 		if oneAtATime {
@@ -167,6 +173,9 @@ func (h *hold) first(agent string) *record {
 // Release frees the open tasks of an agent that leaves or is gone: they are pending and nobody's again. It returns them, for those who
 // have to know.
 func (b *Board) Release(ctx context.Context, agent string) ([]Task, error) {
+	if b.missing() {
+		return nil, nil
+	}
 	var freed []Task
 	err := b.locked(ctx, func(h *hold) error {
 		if err := h.cache.scan(); err != nil {

@@ -52,6 +52,26 @@ func TestAClaimIsRefusedForAReason(t *testing.T) {
 	}
 }
 
+func TestAskingDoesNotMakeAList(t *testing.T) {
+	t.Parallel()
+	b := testBoard(t)
+	_, err := b.Claim(t.Context(), "1", "ann", false)
+	refused(t, err, NotFound)
+	_, _, err = b.Update(t.Context(), "1", Change{Subject: ptr("x")})
+	refused(t, err, NotFound)
+	_, err = b.Get(t.Context(), "1")
+	refused(t, err, NotFound)
+	if _, err := b.ClaimNext(t.Context(), "ann", true); !errors.Is(err, ErrNothing) {
+		t.Errorf("got %v", err)
+	}
+	if freed, err := b.Release(t.Context(), "ann"); err != nil || freed != nil || len(list(t, b)) != 0 {
+		t.Errorf("got %v, %v", freed, err)
+	}
+	if _, err := os.Stat(b.Dir()); err == nil {
+		t.Error("there is a list now")
+	}
+}
+
 func TestTheNextTaskIsTheMostUrgent(t *testing.T) {
 	t.Parallel()
 	b := testBoard(t)

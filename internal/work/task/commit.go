@@ -44,13 +44,12 @@ func (h *hold) write(records ...*record) error {
 		return err
 	}()
 	if err != nil {
-		for _, s := range files {
-			os.Remove(s.temp)
-		}
+		discard(files)
 		return err
 	}
 	for i, s := range files {
 		if err := s.commit(); err != nil {
+			discard(files[i:])
 			for _, id := range ids {
 				h.cache.reload(id)
 			}
@@ -62,6 +61,12 @@ func (h *hold) write(records ...*record) error {
 		h.cache.put(r)
 	}
 	return nil
+}
+
+func discard(files []staged) {
+	for _, s := range files {
+		os.Remove(s.temp)
+	}
 }
 
 // remove takes the file of a task away. Its id is written down first, so that it is never given again.
