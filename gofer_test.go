@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gofer/internal/app"
+	"gofer/internal/guard/sandbox"
 	"gofer/internal/llm/script"
 	"gofer/internal/proc"
 )
@@ -23,6 +24,9 @@ import (
 func TestMain(m *testing.M) {
 	if proc.IsSupervisor(os.Args) {
 		os.Exit(proc.Supervise())
+	}
+	if sandbox.IsHelper(os.Args) {
+		os.Exit(sandbox.Help())
 	}
 	if os.Getenv("GOFER_TEST_MAIN") != "" {
 		os.Exit(app.Main(os.Args[1:], app.OS()))

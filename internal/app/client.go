@@ -75,6 +75,7 @@ func (e *engine) handlers(conn *control.Conn) map[string]control.Handler {
 		"set_max_thinking_tokens": handle(e.setThinkingRequest),
 		"apply_flag_settings":     handle(e.applySettingsRequest),
 		"get_settings":            handle(e.getSettingsRequest),
+		"get_context_usage":       handle(func(context.Context, struct{}) (any, error) { return e.contextReport(), nil }),
 	}
 }
 
@@ -115,7 +116,7 @@ func (e *engine) initialize(conn *control.Conn, r initialize) (any, error) {
 	}
 	source := e.keySource()
 	return map[string]any{
-		"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
+		"commands": e.commandList(), "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
 		"models": e.modelList(), "account": map[string]string{"apiKeySource": source, "tokenSource": source, "apiProvider": "firstParty"}, "pid": os.Getpid(),
 		"claude_code_version": Protocol, "gofer_version": Version, "current_permission_mode": e.hookFacts().PermissionMode,
 		"hook_on_failure_supported": true,
@@ -134,6 +135,14 @@ func callHook(conn *control.Conn, id string) func(context.Context, json.RawMessa
 		}
 		return conn.Request(ctx, request)
 	}
+}
+
+func (e *engine) commandList() []any {
+	list := []any{}
+	for _, c := range e.slashCommands() {
+		list = append(list, map[string]any{"name": c.name, "description": c.help, "argumentHint": c.hint})
+	}
+	return list
 }
 
 func (e *engine) modelList() []any {

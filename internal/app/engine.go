@@ -11,15 +11,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gofer/internal/compact"
 	"gofer/internal/config"
 	"gofer/internal/event"
 	"gofer/internal/guard"
+	"gofer/internal/guard/sandbox"
 	"gofer/internal/guard/shellsyntax"
 	"gofer/internal/guard/trust"
 	"gofer/internal/hook"
 	"gofer/internal/llm"
 	"gofer/internal/loop"
 	"gofer/internal/proc"
+	"gofer/internal/prompt/cachewatch"
 	"gofer/internal/session"
 	"gofer/internal/session/history"
 	"gofer/internal/session/transcript"
@@ -61,7 +64,10 @@ type engine struct {
 	dir       shell.Cwd
 	seen      *files.Seen
 	plan      *planMode
+	box       *sandbox.Sandbox // nil: commands run without walls
 	told      told
+	compactor *compact.Compactor
+	cache     *cachewatch.Watch
 	helper    helper
 	answer    *answer.Structured // nil: the answer has no schema
 	tools     *tool.Set
@@ -112,6 +118,16 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	if err := e.openGuard(); err != nil {
 		return nil, err
 	}
+	if err := e.openSandbox(); err != nil {
+		return nil, err
+	}
+	if e.box != nil {
+		base, err := e.guardBase()
+		if err != nil {
+			return nil, err
+		}
+		e.policy.SetBase(base)
+	}
 	e.openHooks()
 	if err := e.openTranscript(); err != nil {
 		return nil, err
@@ -120,6 +136,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 		return nil, err
 	}
 	e.openPrompt()
+	e.openCompaction()
 	e.newSession()
 	e.watchJobs()
 	return e, nil
@@ -132,6 +149,9 @@ func (e *engine) shellEnv() []string {
 		env = append(env, name+"="+value)
 	}
 	slices.Sort(env)
+	if e.box != nil {
+		env = append(env, e.box.Env()...)
+	}
 	return append(env, "CLAUDE_CODE_SESSION_ID="+e.place.session)
 }
 
@@ -182,7 +202,7 @@ func (e *engine) builtinTools() []*tool.Tool {
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: e.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
 		KeepCwd: true, AllowedDirs: e.workDirs, ReadOnly: shellsyntax.ReadOnly,
-		Jobs: e.jobs, AutoBackground: 15 * time.Second, Getenv: env, EnvExtra: e.shellEnv, Prelude: func() string { return e.hooks.EnvFile() },
+		Jobs: e.jobs, AutoBackground: 15 * time.Second, Getenv: env, EnvExtra: e.shellEnv, Wrap: e.wrap(), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
 		UserShell: e.userShell,
 	})...)
 }
@@ -229,8 +249,17 @@ func (e *engine) chooseTools() (*tool.Set, error) {
 	return tool.NewSet(all...), nil
 }
 
+// request begins a request: all but the messages.
+func (e *engine) request() llm.Request {
+	req := e.brain.request()
+	req.Tools, req.SessionID, req.WantRaw = e.tools.Defs(), e.place.session, e.flags.Partial
+	if blocks := e.system.Load(); blocks != nil {
+		req.System = *blocks
+	}
+	return req
+}
+
 func (e *engine) newSession() {
-	defs := e.tools.Defs()
 	limits := loop.Limits{MaxTurns: e.flags.MaxTurns, BudgetUSD: e.flags.MaxBudget}
 	if n, err := strconv.Atoi(e.world.Env("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY")); err == nil && n > 0 {
 		limits.Parallel = n
@@ -243,12 +272,9 @@ func (e *engine) newSession() {
 		Begin:  e.begin,
 		Ended:  e.turnEnded,
 		Loop: loop.Loop{
-			Model: e.brain.model,
-			Request: func() llm.Request {
-				req := e.brain.request()
-				req.System, req.Tools, req.SessionID, req.WantRaw = *e.system.Load(), defs, e.place.session, e.flags.Partial
-				return req
-			},
+			Model:    e.compactor.Wrap(e.cache.Wrap(e.brain.model)),
+			Request:  e.request,
+			Compact:  e.compactor,
 			Tools:    func() *tool.Set { return e.tools },
 			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.told.instructions.Watch, e.followCwd),
 			Answered: e.answered,
@@ -283,7 +309,7 @@ func (e *engine) structured() []byte {
 func (e *engine) init() event.Init {
 	return event.Init{
 		Cwd: e.dir.Cwd(), Tools: e.tools.Names(), MCPServers: []event.MCPServer{}, Model: e.brain.info().ID,
-		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: []string{}, APIKeySource: e.keySource(), Protocol: Protocol,
+		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: e.slashNames(), APIKeySource: e.keySource(), Protocol: Protocol,
 		Version: Version, OutputStyle: "default", Agents: []string{}, Skills: []string{}, Plugins: []event.Plugin{}, FastModeState: "off",
 	}
 }

@@ -53,6 +53,7 @@ type Flags struct {
 	ResumeAt   string       `flag:"resume-session-at" arg:"uuid" hidden:"1"`
 	NoPersist  bool         `flag:"no-session-persistence" help:"keep no record of the session"`
 	Name       string       `flag:"name,n" arg:"title" help:"the title of the session"`
+	NoSlash    bool         `flag:"disable-slash-commands" help:"prompts that begin with / go to the model"`
 	SafeMode   bool         `flag:"safe-mode" help:"run nothing that comes from the project"`
 	Bare       bool         `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"gofer/internal/cli"
+	"gofer/internal/guard/sandbox"
 	"gofer/internal/proc"
 )
 
@@ -54,6 +55,8 @@ func commands() []command {
 		{"perms", "explain what the permission rules say about a command", runPerms},
 		{"sessions", "list, show, search, check, export and remove sessions", runSessions},
 		{"cost", "what sessions have cost, by day, model, project, agent or tool", runCost},
+		{"doctor", "look whether everything is in order; --prove attacks the sandbox and the rules", runDoctor},
+		{"tasks", "list, show and watch the tasks of sessions", runTasks},
 		{"demo", "watch the scripted model fix a failing test: no key, no network", runDemo},
 		{"serve-script", "serve a scripted model over HTTP, to test hooks and skills against", runServeScript},
 	}
@@ -63,6 +66,9 @@ func commands() []command {
 func Main(args []string, w World) int {
 	if proc.IsSupervisor(w.Args) {
 		return proc.Supervise()
+	}
+	if sandbox.IsHelper(w.Args) {
+		return sandbox.Help()
 	}
 	proc.HideArgs() // the prompt is not for everyone who lists processes
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {

@@ -62,7 +62,7 @@ func (e *engine) guardBase() (guard.Base, error) {
 		Rules: rules,
 		Dirs:  e.workDirs()[1:],
 		Policy: guard.Policy{
-			File: file, Mode: mode, Dir: e.place.cwd, Home: e.place.home, Disk: guard.Real{}, BypassDisabled: disable,
+			File: file, Mode: mode, Dir: e.place.cwd, Home: e.place.home, Disk: guard.Real{}, BypassDisabled: disable, Sandboxed: e.sandboxed(),
 			FreeRead: []string{e.place.sessionDir(), e.place.taskDir(), e.memoryDir()}, FreeWrite: []string{e.memoryDir()},
 			Protected: e.protected(snap), PlanFile: e.plan.file, AlwaysAsk: []string{person.AskName, person.ExitPlanName},
 		},
@@ -153,7 +153,7 @@ func (e *engine) refreshPolicy() {
 // gate is the one gate in front of every call.
 func (e *engine) gate() tool.Middleware {
 	return guard.Gate(guard.Options{
-		Policy: e.policy.Policy, Asker: e.asksPeople(), Classifier: classifier{helper: e.helper, notes: e.classifierNotes()}, Apply: e.applyUpdates, Dir: e.dir.Cwd, Ledger: e.denials,
+		Policy: e.policy.Policy, Asker: e.asksPeople(), Classifier: classifier{helper: e.helper, notes: e.classifierNotes()}, Apply: e.applyUpdates, Dir: e.dir.Cwd, Ledger: e.denials, Open: e.outside,
 		Denied: func(ctx context.Context, c tool.Call, d guard.Denied) {
 			e.emit(event.Denied{ToolName: c.Tool.Name, ToolUseID: c.ID, ToolInput: c.Input})
 			e.hooks.PermissionDenied(ctx, c, d.Message)

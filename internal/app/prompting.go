@@ -162,7 +162,7 @@ func (e *engine) renderSystem(ctx context.Context) {
 }
 
 // begin prepares a turn: hooks may refuse the prompt or add to it, and the first one carries the opening reminder.
-func (e *engine) begin(ctx context.Context, in session.Input) ([]llm.Block, string) {
+func (e *engine) begin(ctx context.Context, in session.Input) session.Beginning {
 	if e.answer != nil {
 		e.answer.Begin()
 	}
@@ -182,10 +182,18 @@ func (e *engine) begin(ctx context.Context, in session.Input) ([]llm.Block, stri
 		}
 		e.renderSystem(ctx)
 	}
+	blocks := in.Blocks
 	if !in.Notice {
+		answer, other, handled := e.slash(ctx, text)
+		switch {
+		case answer != "":
+			return session.Beginning{Answer: answer}
+		case handled:
+			blocks = other
+		}
 		added, refused := e.beforePrompt(ctx, text)
 		if refused != "" {
-			return nil, refused
+			return session.Beginning{Refused: refused}
 		}
 		for _, c := range added {
 			t.reminders.Add(prompt.HookContext, c)
@@ -196,7 +204,7 @@ func (e *engine) begin(ctx context.Context, in session.Input) ([]llm.Block, stri
 			}
 		}
 	}
-	return e.withReminders(in.Blocks, text), ""
+	return session.Beginning{Blocks: e.withReminders(blocks, text)}
 }
 
 // withReminders puts the opening before the first prompt, and what became known since behind any.

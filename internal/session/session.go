@@ -39,9 +39,8 @@ type Config struct {
 	Log    *Log
 	Ledger *Ledger
 	Init   func() event.Init
-	// Begin is called with every prompt before it joins the conversation. It may add blocks, or refuse the prompt with a
-	// text for the person. nil: nothing to add.
-	Begin func(context.Context, Input) (blocks []llm.Block, refused string)
+	// Begin is called with every prompt before it joins the conversation, and says what becomes of it. nil: it joins as it is.
+	Begin func(context.Context, Input) Beginning
 	// Ended is called with the result of a turn before anyone sees it: what is to be recorded with it is recorded then. nil:
 	// nothing is.
 	Ended func(context.Context, event.Result)
@@ -49,6 +48,13 @@ type Config struct {
 	Structured func() []byte
 	// Denials returns the calls of the turn that were not permitted. nil: none.
 	Denials func() []event.Denied
+}
+
+// A Beginning is what becomes of a prompt: it joins the conversation with more blocks, it is refused, or it is answered on the spot.
+type Beginning struct {
+	Blocks  []llm.Block
+	Refused string // why, for the person
+	Answer  string // in the place of the model's
 }
 
 // A Session runs turns. Use New, then Serve.

@@ -191,7 +191,7 @@ func TestASlowWatcherMissesNothing(t *testing.T) {
 
 func TestARefusedPromptDoesNotReachTheModel(t *testing.T) {
 	s, model := newSession(t, "turn\ntext x\n", nil)
-	s.Begin = func(context.Context, session.Input) ([]llm.Block, string) { return nil, "not today" }
+	s.Begin = func(context.Context, session.Input) session.Beginning { return session.Beginning{Refused: "not today"} }
 	ctx := t.Context()
 	go func() {
 		s.Submit(ctx, prompt("a"))

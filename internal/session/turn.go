@@ -41,11 +41,16 @@ const notRun loop.Reason = "not_run"
 func (s *Session) run(ctx context.Context, in Input, ledger *turnLedger, answers *int) loop.End {
 	blocks := in.Blocks
 	if s.Begin != nil {
-		var refused string
-		if blocks, refused = s.Begin(ctx, in); refused != "" {
-			s.Emit(event.Info{Level: "warning", Content: refused, PreventContinuation: true})
-			return loop.End{Reason: notRun, Text: refused}
+		b := s.Begin(ctx, in)
+		switch {
+		case b.Refused != "":
+			s.Emit(event.Info{Level: "warning", Content: b.Refused, PreventContinuation: true})
+			return loop.End{Reason: notRun, Text: b.Refused}
+		case b.Answer != "":
+			s.Emit(localAnswer(b.Answer))
+			return loop.End{Reason: notRun, Text: b.Answer}
 		}
+		blocks = b.Blocks
 	}
 	e := s.entry(in, blocks)
 	if err := s.Log.Append(ctx, e); err != nil {
@@ -64,6 +69,13 @@ func (s *Session) run(ctx context.Context, in Input, ledger *turnLedger, answers
 		s.Emit(e)
 	}
 	return l.Run(ctx)
+}
+
+// localAnswer is a text of gofer's own in the place of a reply.
+func localAnswer(text string) event.Assistant {
+	return event.Assistant{UUID: uuid.NewString(), Timestamp: time.Now().UTC().Truncate(time.Millisecond), Message: event.AssistantMessage{
+		ID: uuid.NewString(), Type: "message", Role: llm.Assistant, Model: event.Synthetic, Content: []llm.Block{llm.TextBlock(text)},
+	}}
 }
 
 // result says how the turn ended, in the form that programs read.

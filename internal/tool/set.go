@@ -13,6 +13,7 @@ import (
 type Set struct {
 	sorted []*Tool
 	byName map[string]*Tool
+	defs   []llm.ToolDef
 }
 
 // NewSet makes a Set. Of two tools with one name the first counts; an alias never hides a name.
@@ -30,6 +31,11 @@ func NewSet(tools ...*Tool) *Set {
 			if _, taken := s.byName[alias]; !taken {
 				s.byName[alias] = t
 			}
+		}
+	}
+	for _, t := range s.sorted {
+		if !t.Deferred {
+			s.defs = append(s.defs, t.Def())
 		}
 	}
 	return s
@@ -61,12 +67,4 @@ func (s *Set) Names() []string {
 }
 
 // Defs returns what a model is told about the tools that are not deferred.
-func (s *Set) Defs() []llm.ToolDef {
-	var defs []llm.ToolDef
-	for _, t := range s.sorted {
-		if !t.Deferred {
-			defs = append(defs, t.Def())
-		}
-	}
-	return defs
-}
+func (s *Set) Defs() []llm.ToolDef { return s.defs }

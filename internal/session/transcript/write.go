@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -249,7 +250,7 @@ func (w *Writer) viewRecords(buf []byte, h head, b event.Boundary, view []llm.Me
 	const copied = `,"goferCopy":true`
 	leaf := b.UUID
 	holders := map[string]string{} // call → record
-	summary := b.Metadata.Kind == "" || b.Metadata.Kind == "summary" || b.Metadata.Kind == "compact"
+	summary := slices.Contains([]string{"", "summary", "compact", "session_memory", "mechanical"}, b.Metadata.Kind)
 	for _, m := range view {
 		if m.Role == llm.Assistant {
 			for _, block := range m.Blocks {

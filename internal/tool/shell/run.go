@@ -92,7 +92,7 @@ func (b *bash) start(ctx context.Context, in bashIn, noSandbox bool, report func
 	if err != nil {
 		return nil, err
 	}
-	if b.Wrap != nil && !noSandbox {
+	if b.Wrap != nil && !noSandbox && (b.Excluded == nil || !b.Excluded(in.Command)) {
 		if l.argv, err = b.Wrap(l.argv); err != nil {
 			l.started()
 			l.close()

@@ -26,6 +26,7 @@ type Env struct {
 	AllowedDirs func() []string // folders that a cd may lead to, the project first; nil: anywhere
 	ReadOnly    func(command string) bool
 	Wrap        func(argv []string) ([]string, error) // puts the command into a sandbox
+	Excluded    func(command string) bool             // commands that run without it; nil: none
 	Unsandboxed bool                                  // the model may ask to go without the sandbox
 
 	Jobs           Jobs          // nil: nothing can go to the background

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gofer/internal/llm"
+	"gofer/internal/prompt"
+)
+
+// A slashCommand is what a prompt that begins with its name does, instead of going to the model.
+type slashCommand struct {
+	name, help, hint string
+	// run returns the answer, or other blocks for the model.
+	run func(ctx context.Context, args string) (answer string, blocks []llm.Block, err error)
+}
+
+func (e *engine) slashCommands() []slashCommand {
+	return []slashCommand{
+		{"compact", "make the conversation smaller, keeping what matters", "[what to keep]", e.slashCompact},
+		{"context", "show what fills the model's window", "", e.slashContext},
+		{"cost", "show what the session has cost", "", e.slashCost},
+		{"init", "look at the project and write its instruction file", "", e.slashInit},
+	}
+}
+
+func (e *engine) slashNames() []string {
+	names := []string{}
+	for _, c := range e.slashCommands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// slash runs a command, if the prompt is one.
+func (e *engine) slash(ctx context.Context, text string) (answer string, blocks []llm.Block, handled bool) {
+	name, args, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if !strings.HasPrefix(name, "/") || e.flags.NoSlash {
+		return "", nil, false
+	}
+	list := e.slashCommands()
+	i := slices.IndexFunc(list, func(c slashCommand) bool { return "/"+c.name == name })
+	if i < 0 {
+		return "", nil, false // it may be a path, or meant for the model
+	}
+	answer, blocks, err := list[i].run(ctx, strings.TrimSpace(args))
+	if err != nil {
+		return fmt.Sprintf("%s: %v", name, err), nil, true
+	}
+	return answer, blocks, true
+}
+
+func (e *engine) slashCompact(ctx context.Context, focus string) (string, []llm.Block, error) {
+	r, err := e.compactor.Compact(ctx, e.session.Log, focus)
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("Compacted: about %d tokens became %d.", r.Before, r.After), nil, nil
+}
+
+func (e *engine) slashContext(context.Context, string) (string, []llm.Block, error) {
+	return e.contextReport().Text(), nil, nil
+}
+
+func (e *engine) slashCost(context.Context, string) (string, []llm.Block, error) {
+	t := e.ledger.Total()
+	var b strings.Builder
+	fmt.Fprintf(&b, "The session has cost $%.4f; requests took %s.\n", t.USD, t.APITime.Round(1e6))
+	for model, m := range t.Models {
+		fmt.Fprintf(&b, "- %s: %d in, %d out, %d from cache, %d to cache: $%.4f\n", model, m.Usage.Input, m.Usage.Output, m.Usage.CacheRead, m.Usage.CacheWrite, m.USD)
+	}
+	b.WriteString(e.cache.Stats().Text())
+	return b.String(), nil, nil
+}
+
+func (e *engine) slashInit(context.Context, string) (string, []llm.Block, error) {
+	file := prompt.ProjectFile(prompt.ProjectRoot(e.place.cwd))
+	return "", []llm.Block{llm.TextBlock(prompt.InitPrompt(e.told.language, file))}, nil
+}
