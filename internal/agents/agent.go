@@ -194,7 +194,7 @@ func (a *Agent) chooseTools(all []*tool.Tool, parents *tool.Set) ([]*tool.Tool, 
 	if a.def.Tools != nil {
 		known := tool.NewSet(pool...)
 		for _, name := range a.def.Tools {
-			if _, err := known.Find(name); err != nil && !slices.Contains(notForAgents, name) && name != team.AgentName && name != "Task" {
+			if _, err := known.Find(name); err != nil && a.def.Origin != BuiltIn && !slices.Contains(notForAgents, name) && name != team.AgentName && name != "Task" {
 				a.warnings = append(a.warnings, fmt.Sprintf("the tool %s is not there", name))
 			}
 		}

@@ -7,7 +7,7 @@
 //     by its own policy and by all those above it, as they are at that moment. Its calls pass the same hooks and the same gate.
 //   - The final text of an agent is its result, always: it is returned, or told in a notice, exactly once. A message to an agent joins
 //     at its next step, or makes it go on when it has ended; none is lost in between.
-//   - Agents of one parent's reply run side by side up to a limit, the others wait in the order of their calls. An agent that waits for
+//   - Agents run side by side up to a limit, the others wait in line. An agent that waits for
 //     another one does not count, so that nesting cannot block itself.
 //   - A budget is reserved before an agent begins and checked before each of its requests; what it said until then is not lost.
 //   - A foreground agent ends with its parent's turn. One in the background has a life of its own and ends with Close, which waits

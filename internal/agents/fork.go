@@ -20,12 +20,12 @@ const forkMark = "<gofer-fork>"
 
 // placeholder answers every call of the reply from which forks begin. It is the same for all of them, so that they share every byte up to
 // their own task.
-const placeholder = "This call is carried out elsewhere; its result is not part of this conversation."
+const placeholder = "Done elsewhere; the result is not part of this conversation."
 
 const forkOrder = forkMark + `
-You are a fork now: a copy of the agent above, made for one piece of its work. It goes on by itself and does not see what you do; your last message is all it gets.
-- Do only the task below, by yourself, with the tools you have. You cannot fork again. The calls above that started you and others are not yours to repeat or to wait for.
-- Nobody answers questions: decide what is sensible and say so.
+You are a fork now: a copy of the agent above, made for one piece of its work. It does not see what you do; your last message is all it gets.
+- Do only the task below, yourself: you cannot fork. The calls above are not yours to repeat or to wait for.
+- Nobody answers questions: decide, and say so.
 - End with a short report: what you did or found, with files and lines, what you checked, what is open.
 </gofer-fork>
 

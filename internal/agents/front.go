@@ -76,17 +76,25 @@ func notNil(values map[string]any) map[string]any {
 	return values
 }
 
-// quoteLines puts the value of every line "name: value" into quotes, unless it has some or begins something that goes on.
+// quoteLines puts values that YAML would stumble over into quotes: those of lines "name: value" with a colon or a number sign in them.
 func quoteLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		name, value, found := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
-		if !found || name == "" || strings.ContainsAny(name, " \t#-") || value == "" || strings.ContainsAny(value[:1], `"'[{|>&*!`) {
+		if !found || name == "" || strings.ContainsAny(name, " \t#-") || !stumbles(value) {
 			b.WriteString(line)
 			continue
 		}
 		fmt.Fprintf(&b, "%s: '%s'\n", name, strings.ReplaceAll(value, "'", "''"))
 	}
 	return b.String()
+}
+
+// stumbles reports whether plain text is none to YAML. What is quoted, or begins something that goes on, is left alone.
+func stumbles(value string) bool {
+	if value == "" || strings.ContainsAny(value[:1], "\"'[{|>&*!") {
+		return false
+	}
+	return strings.Contains(value, ": ") || strings.Contains(value, " #") || strings.HasSuffix(value, ":") || strings.ContainsAny(value[:1], "@`%?-")
 }

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package agents_test
+
+func makePipe(string) int { return 0 }
