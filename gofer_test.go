@@ -55,8 +55,16 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "walls":
+				box, err := sandbox.New(sandbox.Policy{WriteDirs: []string{os.TempDir()}, TempDir: os.TempDir(), ReadDeny: []string{filepath.Join(os.TempDir(), "no-such-file")}})
+				if err != nil {
+					return false, nil
+				}
+				defer box.Close()
+				return box.Enforced(), nil
 			}
 			return false, fmt.Errorf("there is no condition %q", cond)
 		},

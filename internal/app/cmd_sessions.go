@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"gofer/internal/cli"
+	"gofer/internal/llm/catalog"
+	"gofer/internal/prompt/report"
 	"gofer/internal/session/transcript"
 )
 
@@ -27,6 +29,7 @@ func sessionsCommands() []sessionsCommand {
 	return []sessionsCommand{
 		{"list", "", "the sessions of this folder, the newest first (--all: of all folders)", listSessions},
 		{"show", "SESSION", "the whole conversation", showSession},
+		{"context", "SESSION", "what fills the model's window", sessionContext},
 		{"search", "TEXT", "where something was said, in all sessions (--here: of this folder)", searchSessions},
 		{"export", "SESSION", "the conversation as Markdown, JSON or text (--format, -o FILE)", exportSession},
 		{"rm", "SESSION…", "delete sessions and all that is kept for them", removeSessions},
@@ -192,6 +195,29 @@ func showSession(_ context.Context, r *sessionsRun) error {
 		format = transcript.JSON
 	}
 	return transcript.Export(r.out, s.Path, firstOf(format, transcript.Text))
+}
+
+// sessionContext shows what a resumed session would bring into the window. Tools and system prompt come on top of it.
+func sessionContext(_ context.Context, r *sessionsRun) error {
+	s, err := r.root.Find(r.dir, r.words[0])
+	if err != nil {
+		return err
+	}
+	state, err := transcript.Load(s.Path, "")
+	if err != nil {
+		return err
+	}
+	m := catalog.Lookup(firstOf(state.Kept[keptModel], state.Model, "default"))
+	in := report.Input{Model: m.ID, Window: m.Window, Messages: state.Messages}
+	if system := state.Kept[keptSystem]; system != "" {
+		in.System = []report.Section{{Name: "this session", Text: system}}
+	}
+	made := report.Make(in)
+	if r.flags.JSON {
+		return r.json(made)
+	}
+	fmt.Fprint(r.out, made.Text())
+	return nil
 }
 
 func exportSession(_ context.Context, r *sessionsRun) error {

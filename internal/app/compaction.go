@@ -103,6 +103,7 @@ func (e *engine) reinject() []compact.Part {
 	if plan, err := e.plan.Read(); err == nil && plan != "" {
 		parts = append(parts, compact.Part{Kind: compact.Plan, Name: e.plan.file, Text: plan})
 	}
+	parts = append(parts, e.openSteps(e.ctx)...)
 	var running []string
 	for _, j := range e.jobs.List() {
 		if !j.State.Ended() {

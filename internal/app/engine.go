@@ -32,6 +32,7 @@ import (
 	"gofer/internal/tool/person"
 	"gofer/internal/tool/search"
 	"gofer/internal/tool/shell"
+	"gofer/internal/tool/work"
 	"gofer/internal/work/job"
 )
 
@@ -64,6 +65,7 @@ type engine struct {
 	dir       shell.Cwd
 	seen      *files.Seen
 	plan      *planMode
+	steps     *work.Kit
 	box       *sandbox.Sandbox // nil: commands run without walls
 	told      told
 	compactor *compact.Compactor
@@ -132,6 +134,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	if err := e.openTranscript(); err != nil {
 		return nil, err
 	}
+	e.openWork()
 	if e.tools, err = e.chooseTools(); err != nil {
 		return nil, err
 	}
@@ -139,7 +142,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	e.openCompaction()
 	e.newSession()
 	e.watchJobs()
-	return e, nil
+	return e, e.openObservers()
 }
 
 // shellEnv is what commands get besides the environment of gofer itself: the settings' variables and those of hooks.
@@ -198,6 +201,7 @@ func (e *engine) builtinTools() []*tool.Tool {
 	if e.people.asker != nil {
 		list = append(list, person.Ask(), person.EnterPlan(e.plan), person.ExitPlan(e.plan))
 	}
+	list = append(list, e.steps.Tools()...)
 	list = append(list, search.Tools(search.Env{Cwd: e.dir.Cwd, Hidden: func(path string) bool { return e.policy.Policy().Rules.HidesFile(path) }})...)
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: e.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),

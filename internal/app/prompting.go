@@ -231,7 +231,8 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 }
 
 // answered returns what became known while the calls of a reply ran.
-func (e *engine) answered(context.Context, []loop.Outcome) []string {
+func (e *engine) answered(ctx context.Context, _ []loop.Outcome) []string {
+	e.remindOfSteps(ctx)
 	e.told.reminders.Today(time.Now())
 	return e.told.reminders.Take()
 }

@@ -29,6 +29,7 @@ type Result struct {
 	StopReason        *llm.StopReason       `json:"stop_reason"`
 	TotalCostUSD      float64               `json:"total_cost_usd"`
 	Usage             llm.Usage             `json:"usage"`
+	CacheReadShare    float64               `json:"cache_read_share"` // of the tokens that the model read
 	ModelUsage        map[string]ModelUsage `json:"modelUsage"`
 	PermissionDenials []Denied              `json:"permission_denials"`
 	StructuredOutput  json.RawMessage       `json:"structured_output,omitempty"`

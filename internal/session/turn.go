@@ -85,6 +85,9 @@ func (s *Session) result(end loop.End, ledger *turnLedger) event.Result {
 		TotalCostUSD: s.Ledger.SpentUSD(), Usage: ledger.usage, ModelUsage: s.Ledger.ByModel(),
 		PermissionDenials: []event.Denied{}, FastModeState: "off",
 	}
+	if n := ledger.usage.Prompt(); n > 0 {
+		r.CacheReadShare = float64(ledger.usage.CacheRead) / float64(n)
+	}
 	if end.Stop != "" {
 		r.StopReason = &end.Stop
 	}

@@ -38,8 +38,9 @@ func placeMarks(req llm.Request) marks {
 			inMessages++
 		}
 	}
-	// Tools stand before the system prompt, so that its marks cover them too; they get what is left.
-	m.tools = used+inMessages < maxMarks
+	// Tools stand before the system prompt, so that its marks cover them too. Without any they carry one themselves. It never comes
+	// and goes during a conversation: a request is the beginning of the next one, byte for byte.
+	m.tools = used == 0
 	return m
 }
 

@@ -74,13 +74,13 @@ func TestMarks(t *testing.T) {
 			llm.Request{System: []llm.SystemBlock{{Text: "s1", Mark: true}, {Text: "s2", Mark: true}}, Tools: tools, Messages: []llm.Message{llm.UserText("q1"), assistant, llm.UserText("q2"), assistant, llm.UserText("q3")}},
 			[]string{`"s1",`, `"s2",`, `"q2",`, `"q3",`}, "",
 		},
-		"the last tool gets what is left": {
-			llm.Request{System: []llm.SystemBlock{{Text: "s1", Mark: true}}, Tools: tools, Messages: []llm.Message{llm.UserText("q1"), assistant, llm.UserText("q2")}},
-			[]string{`"name":"B","input_schema":{"type":"object"},`, `"s1",`, `"q1",`, `"q2",`}, `"name":"A","input_schema":{"type":"object"},` + mark,
+		"the last tool only without a system prompt": {
+			llm.Request{Tools: tools, Messages: []llm.Message{llm.UserText("q1"), assistant, llm.UserText("q2")}},
+			[]string{`"name":"B","input_schema":{"type":"object"},`, `"q1",`, `"q2",`}, `"name":"A","input_schema":{"type":"object"},` + mark,
 		},
 		"of three system marks the first and the last": {
 			llm.Request{System: []llm.SystemBlock{{Text: "s1", Mark: true}, {Text: "s2", Mark: true}, {Text: "s3", Mark: true}}, Tools: tools, Messages: []llm.Message{llm.UserText("q1")}},
-			[]string{`{"type":"object"},`, `"s1",`, `"s3",`, `"q1",`}, "",
+			[]string{`"s1",`, `"s3",`, `"q1",`}, "",
 		},
 		"an empty system block hands its mark back": {
 			llm.Request{System: []llm.SystemBlock{{Text: "", Mark: true}, {Text: "s1", Mark: false}, {Text: "", Mark: true}}, Messages: []llm.Message{llm.UserText("q1")}},

@@ -23,10 +23,22 @@ func (k *Kit) Reply(ctx context.Context) string {
 	if !due {
 		return ""
 	}
-	if k.env.UseTasks {
-		return k.remindTasks(ctx)
+	open := k.Open(ctx)
+	switch {
+	case open == "":
+		return ""
+	case k.env.UseTasks:
+		return "The tasks have not changed for a while. Mark what is done and what you are at with TaskUpdate, and delete what no longer matters. Open are:\n" + open
 	}
-	return k.remindTodos()
+	return "The todo list has not changed for a while. Mark what is done and what you are at with TodoWrite, and drop what no longer matters. It says:\n" + open
+}
+
+// Open returns the list as it stands, while something on it is left to do; otherwise it is empty.
+func (k *Kit) Open(ctx context.Context) string {
+	if k.env.UseTasks {
+		return k.openTasks(ctx)
+	}
+	return k.openTodos()
 }
 
 func (k *Kit) used() {
@@ -35,21 +47,20 @@ func (k *Kit) used() {
 	k.quiet = 0
 }
 
-func (k *Kit) remindTodos() string {
+func (k *Kit) openTodos() string {
 	todos, err := k.env.Todos.Read()
 	if err != nil || countTodos(todos).open() == 0 {
 		return ""
 	}
-	return "The todo list has not changed for a while. Mark what is done and what you are at with TodoWrite, and drop what no longer matters. It says:\n" + todoLines(todos)
+	return todoLines(todos)
 }
 
-func (k *Kit) remindTasks(ctx context.Context) string {
+func (k *Kit) openTasks(ctx context.Context) string {
 	tasks, err := k.env.Board.List(ctx)
 	if err != nil || countTasks(tasks).open() == 0 {
 		return ""
 	}
-	open := rowLines(rowsOf(tasks), func(r taskRow) bool { return r.Status != completed })
-	return "The tasks have not changed for a while. Mark what is done and what you are at with TaskUpdate, and delete what no longer matters. Open are:\n" + open
+	return rowLines(rowsOf(tasks), func(r taskRow) bool { return r.Status != completed })
 }
 
 const verifyText = "Several steps are done, but none of them checked the work. Before you report: run the tests or the program, or have an agent look at the changes, and fix what that shows. Add the check to the list."
