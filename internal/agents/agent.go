@@ -115,6 +115,10 @@ func (a *Agent) equip() error {
 	}
 	a.seat = Seat{Bench: bench, Tools: func() *tool.Set { return set }, Policy: a.policy, Hooks: hooks}
 	a.seat.Request = a.newRequest(set)
+	a.seat.Model = a.modelNow
+	if a.fork {
+		a.seat.Model = a.parent.seat.model
+	}
 	return nil
 }
 
@@ -188,19 +192,13 @@ func (a *Agent) chooseTools(all []*tool.Tool, parents *tool.Set) ([]*tool.Tool, 
 	pool = slices.DeleteFunc(pool, func(t *tool.Tool) bool {
 		return slices.Contains(notForAgents, t.Name) || t.Name == team.AgentName && a.depth >= a.crew.maxDepth()
 	})
-	named := func(names []string, t *tool.Tool) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return n == t.Name || slices.Contains(t.Aliases, n) })
-	}
-	if a.def.Tools != nil {
-		known := tool.NewSet(pool...)
-		for _, name := range a.def.Tools {
-			if _, err := known.Find(name); err != nil && a.def.Origin != BuiltIn && !slices.Contains(notForAgents, name) && name != team.AgentName && name != "Task" {
-				a.warnings = append(a.warnings, fmt.Sprintf("the tool %s is not there", name))
-			}
+	known := tool.NewSet(pool...)
+	for _, name := range a.def.Tools {
+		if _, err := known.Find(name); err != nil && a.def.Origin != BuiltIn && !slices.Contains(notForAgents, name) && name != team.AgentName && name != "Task" {
+			a.warnings = append(a.warnings, fmt.Sprintf("the tool %s is not there", name))
 		}
-		pool = slices.DeleteFunc(pool, func(t *tool.Tool) bool { return !named(a.def.Tools, t) })
 	}
-	pool = slices.DeleteFunc(pool, func(t *tool.Tool) bool { return named(a.def.Without, t) })
+	pool = slices.DeleteFunc(pool, func(t *tool.Tool) bool { return !a.def.Has(t) })
 	if !slices.ContainsFunc(pool, func(t *tool.Tool) bool { return t.Name == team.AgentName }) {
 		pool = slices.DeleteFunc(pool, func(t *tool.Tool) bool { return t.Name == team.SendName })
 	}
@@ -208,6 +206,14 @@ func (a *Agent) chooseTools(all []*tool.Tool, parents *tool.Set) ([]*tool.Tool, 
 		return nil, fmt.Errorf("the agent %s has none of its tools here (%s), so it could do nothing", a.kind, strings.Join(a.def.Tools, ", "))
 	}
 	return pool, nil
+}
+
+// Has reports whether the definition lets its agent have a tool.
+func (d *Definition) Has(t *tool.Tool) bool {
+	named := func(names []string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return n == t.Name || slices.Contains(t.Aliases, n) })
+	}
+	return (d.Tools == nil || named(d.Tools)) && !named(d.Without)
 }
 
 // withMissing adds tools of the parent that an agent of its own does not have: the requests must be the same, and who calls one of them

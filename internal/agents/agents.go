@@ -51,7 +51,9 @@ type Options struct {
 	Small    func(parent string) string        // the small model that goes with the parent's
 	Ledger   loop.Ledger                       // of the whole session
 	Price    func(string, llm.Usage) float64   // nil: everything is free
-	Compact  func(agent string) loop.Compactor // nil: only the oldest rounds are cut
+	// Compact makes what keeps the conversation of an agent inside the window, and the model that the agent then asks. nil: only the
+	// oldest rounds are cut.
+	Compact func(p Post, request func() llm.Request, book func(string, llm.Usage, time.Duration)) (loop.Compactor, llm.Model)
 
 	Gate    func(Post) tool.Middleware                      // the permission gate of one agent
 	System  func(prompt string, p Post) []llm.SystemBlock   // the system prompt of one agent
@@ -67,7 +69,7 @@ type Options struct {
 	Forking        bool          // an order without a type forks
 	Foreground     bool          // nothing can be told later: agents never go to the background
 	AutoBackground time.Duration // the main agent's agents go to the background after this time; 0: never
-	ForwardText    bool          // the agents' words go to whoever watches too, not only their calls
+	ForwardText    func() bool   // the agents' words go to whoever watches too, not only their calls; nil: they do not
 }
 
 // Limits bound agents. Zero is no limit, but for MaxParallel and MaxDepth, whose zero is the default.
@@ -124,6 +126,14 @@ type Seat struct {
 	Policy  func() guard.Policy
 	Hooks   *hook.Engine
 	Log     *session.Log
+	Model   func() string // the model as it was named, for agents that inherit it; nil: the one of the request
+}
+
+func (s Seat) model() string {
+	if s.Model != nil {
+		return s.Model()
+	}
+	return s.Request().Model
 }
 
 // A Crew is all agents of one session.
@@ -156,6 +166,9 @@ func New(ctx context.Context, o Options) *Crew {
 	}
 	if o.Price == nil {
 		o.Price = func(string, llm.Usage) float64 { return 0 }
+	}
+	if o.ForwardText == nil {
+		o.ForwardText = func() bool { return false }
 	}
 	if o.Opening == nil {
 		o.Opening = func(*Definition, Post) []string { return nil }
@@ -204,7 +217,7 @@ func (c *Crew) Detach(id string) bool {
 	}
 }
 
-// Works reports whether the agent with this id works now.
+// Works reports whether the agent with this id works now, and will still look at what waits for it.
 func (c *Crew) Works(id string) bool {
 	c.mu.Lock()
 	a := c.agents[id]
@@ -214,7 +227,7 @@ func (c *Crew) Works(id string) bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.run != nil
+	return a.run != nil && !a.run.over
 }
 
 // enlist makes an agent known. A name that a working agent has is refused; that of one that has ended goes to the new one.

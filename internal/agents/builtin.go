@@ -35,7 +35,7 @@ func builtIn() []*Definition {
 		if err != nil || len(warnings) > 0 {
 			panic(fmt.Sprint("the built-in agent ", name, ": ", err, warnings))
 		}
-		d.brief = slices.Contains(brief, d.Name)
+		d.Brief = slices.Contains(brief, d.Name)
 		all = append(all, d)
 	}
 	return all

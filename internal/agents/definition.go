@@ -38,7 +38,7 @@ type Definition struct {
 
 	Origin Origin
 	File   string // "" when it comes from no file
-	brief  bool   // built in: its report needs no account of what it cost, and it no instructions of the project
+	Brief  bool   // built in: its report needs no account of what it cost, and it no instructions of the project
 }
 
 // An Origin says where a definition comes from. Those of a stronger origin hide those of a weaker one with the same name.

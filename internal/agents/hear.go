@@ -92,7 +92,7 @@ func (r *run) hear(e event.Event) {
 		if b.Kind == llm.Text {
 			fmt.Fprintln(r.notes, b.Text)
 		}
-		if b.Kind == llm.ToolUse || r.agent.crew.ForwardText {
+		if b.Kind == llm.ToolUse || r.agent.crew.ForwardText() {
 			emit(e)
 		}
 	case event.User:

@@ -101,8 +101,8 @@ func (c *Crew) restore(id string) (*Agent, error) {
 			return nil, fmt.Errorf("the agent %s cannot go on: %w", id, err)
 		}
 		a.mode = a.def.Mode
-		a.model = c.resolve("", a.def.Model, c.main.seat.Request().Model)
-		a.warnings = a.def.missing(c.Isolate != nil)
+		a.model = c.resolve("", a.def.Model, c.main.seat)
+		a.warnings = a.def.Missing(c.Isolate != nil)
 	}
 	if err := a.equip(); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (r *run) result() (tool.Result, error) {
 		Status: r.out.status, AgentID: a.id, AgentType: a.kind, Content: content, Model: a.resolved(), Duration: usage.DurationMS,
 		Tokens: usage.Tokens, ToolUses: usage.ToolUses, Usage: total, Prompt: r.task,
 	}}
-	if a.def == nil || !a.def.brief {
+	if a.def == nil || !a.def.Brief {
 		res.Content = append(res.Content[:1:1], llm.TextBlock(fmt.Sprintf(
 			"agentId: %s (SendMessage to it asks for more)\n<usage>total_tokens: %d\ntool_uses: %d\nduration_ms: %d</usage>", a.id, usage.Tokens, usage.ToolUses, usage.DurationMS)))
 	}

@@ -112,10 +112,12 @@ func newRig(t *testing.T, src string, s setup) *rig {
 			return []llm.SystemBlock{{Text: prompt, Mark: true}}
 		},
 		Small:   func(string) string { return "little" },
-		Forking: s.forking, Foreground: s.oneShot, AutoBackground: s.after, ForwardText: s.words,
+		Forking: s.forking, Foreground: s.oneShot, AutoBackground: s.after, ForwardText: func() bool { return s.words },
 	}
 	if s.compact != nil {
-		options.Compact = func(string) loop.Compactor { return s.compact }
+		options.Compact = func(agents.Post, func() llm.Request, func(string, llm.Usage, time.Duration)) (loop.Compactor, llm.Model) {
+			return s.compact, model
+		}
 	}
 	if !s.unkept {
 		options.Keep = keeper{filepath.Join(r.config, "projects"), r.dir}

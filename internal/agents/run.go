@@ -288,7 +288,7 @@ func (a *Agent) loop(r *run) *loop.Loop {
 		l.Log = markedLog{a.log()}
 	}
 	if c.Compact != nil {
-		l.Compact = c.Compact(a.id)
+		l.Compact, l.Model = c.Compact(a.post(), a.seat.Request, ledger{r}.Book)
 	}
 	return l
 }

@@ -140,9 +140,9 @@ func (a *Agent) hire(ctx context.Context, o team.Order, call tool.Call) (*Agent,
 	if child.mode, err = a.modeOf(o, child.def); err != nil {
 		return nil, nil, err
 	}
-	child.model = c.resolve(o.Model, child.def.Model, a.seat.Request().Model)
+	child.model = c.resolve(o.Model, child.def.Model, a.seat)
 	child.isolate = o.Isolation != "" || child.def.Isolation != "" && c.Isolate != nil
-	child.warnings = child.def.missing(c.Isolate != nil)
+	child.warnings = child.def.Missing(c.Isolate != nil)
 	if err := child.equip(); err != nil {
 		return nil, nil, err
 	}
@@ -179,26 +179,27 @@ func newEntry(kind loop.EntryKind, m llm.Message) loop.Entry {
 }
 
 // resolve chooses the model: the override of the surroundings, the order's, the definition's, the parent's.
-func (c *Crew) resolve(order, definition, parent string) string {
+func (c *Crew) resolve(order, definition string, parent Seat) string {
+	inherited := parent.model()
 	for _, name := range []string{c.Override, order, definition} {
 		name = strings.TrimSpace(name)
 		switch strings.ToLower(name) {
 		case "":
 			continue
 		case "inherit":
-			return parent
+			return inherited
 		case "small":
-			if c.Small != nil {
-				return c.Small(parent)
+			if c.Small == nil {
+				return inherited
 			}
-			return parent
+			return c.Small(parent.Request().Model)
 		}
-		if sameFamily(name, parent) {
-			return parent
+		if sameFamily(name, parent.Request().Model) {
+			return inherited
 		}
 		return name
 	}
-	return parent
+	return inherited
 }
 
 // families are names that mean the newest model of a kind. For an agent they mean its parent's very model, if that is of the kind: a user who
@@ -212,8 +213,8 @@ func sameFamily(name, parent string) bool {
 	}), name)
 }
 
-// missing tells what a definition asks for and this program cannot give.
-func (d *Definition) missing(worktrees bool) []string {
+// Missing tells what a definition asks for and this program cannot give.
+func (d *Definition) Missing(worktrees bool) []string {
 	var list []string
 	add := func(asked bool, text string) {
 		if asked {

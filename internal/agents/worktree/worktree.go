@@ -27,10 +27,10 @@ import (
 
 // Options say what kind of worktree is wanted. The zero value is a new one from HEAD with a name made up.
 type Options struct {
-	Name  string   // what the folder and the branch are called after; "" makes one up
-	Owner string   // who works in it, for people
-	Fresh bool     // begin from the remote's main branch, not from HEAD
-	Fetch bool     // with Fresh: ask the remote for its newest state first
+	Name   string   // what the folder and the branch are called after; "" makes one up
+	Owner  string   // who works in it, for people
+	Fresh  bool     // begin from the remote's main branch, not from HEAD
+	Fetch  bool     // with Fresh: ask the remote for its newest state first
 	Sparse []string // check out only these folders
 	Links  []string // folders to link from the repository's own tree, such as node_modules
 	Reuse  bool     // a worktree of this name that is there already is taken, unless somebody works in it

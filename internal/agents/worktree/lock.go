@@ -1,0 +1,59 @@
+package worktree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A lock is held by whoever works in a worktree. The kernel lets go of it when the process ends, however that comes about.
+type lock struct {
+	held *held
+	path string
+	repo *Repo
+	slug string
+}
+
+func (r *Repo) lockFile(slug string) string { return filepath.Join(r.state(), slug+".lock") }
+
+// tryLock takes the lock of a name; nil if somebody holds it.
+func (r *Repo) tryLock(slug string) (*lock, error) {
+	path := r.lockFile(slug)
+	for range 20 {
+		h, err := tryHold(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // nobody ever made a worktree here
+			if err := os.MkdirAll(r.state(), 0o700); err != nil {
+				return nil, err
+			}
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("locking the worktree %s: %w", slug, err)
+		case h == nil:
+			return nil, nil
+		}
+		// The one before may have removed the file in this moment; a lock on a file that has no name holds nobody off.
+		if h.named(path) {
+			return &lock{held: h, path: path, repo: r, slug: slug}, nil
+		}
+		h.close()
+	}
+	return nil, fmt.Errorf("the lock %s comes and goes; try again", path)
+}
+
+// release lets go. With gone, the record and the lock's own file go too.
+func (l *lock) release(gone bool) {
+	if l == nil || l.held == nil {
+		return
+	}
+	if gone {
+		os.Remove(l.repo.recordFile(l.slug))
+	}
+	if _, err := os.Lstat(l.repo.recordFile(l.slug)); errors.Is(err, fs.ErrNotExist) {
+		os.Remove(l.path) // while it is held, so that nobody else relies on it
+	}
+	l.held.close()
+	l.held = nil
+}
