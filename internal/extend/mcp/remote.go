@@ -1,0 +1,80 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"gofer/internal/proc"
+)
+
+// A remote is how a server elsewhere is reached.
+type remote struct {
+	headers http.Header
+	denied  atomic.Bool // the server wants a log-in
+}
+
+// RoundTrip adds the headers and notes when a log-in is wanted.
+func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for name, values := range r.headers {
+		req.Header[name] = values
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		r.denied.Store(true)
+	}
+	return resp, err
+}
+
+func (h *Hub) newRemote(ctx context.Context, c Config) (*remote, sdk.Transport, error) {
+	r := &remote{headers: http.Header{}}
+	for name, value := range c.Headers {
+		r.headers.Set(name, value)
+	}
+	if c.HeadersHelper != "" {
+		more, err := h.helpHeaders(ctx, c)
+		if err != nil {
+			return nil, nil, fmt.Errorf("its headersHelper failed: %w", err)
+		}
+		for name, value := range more {
+			r.headers.Set(name, value)
+		}
+	}
+	client := &http.Client{Transport: r}
+	if c.Kind() == "sse" {
+		return r, &sdk.SSEClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
+	}
+	return r, &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
+}
+
+// helpHeaders runs the command that prints headers as a JSON object.
+func (h *Hub) helpHeaders(ctx context.Context, c Config) (map[string]string, error) {
+	argv := []string{"/bin/sh", "-c", c.HeadersHelper}
+	if runtime.GOOS == "windows" {
+		argv = []string{"cmd", "/C", c.HeadersHelper}
+	}
+	cmd := proc.Cmd{Argv: argv, Dir: h.o.Dir}
+	if h.o.Environ != nil {
+		cmd.Env = h.o.Environ()
+	}
+	got, err := h.o.Runner.Capture(ctx, cmd, nil, 64<<10)
+	if err != nil {
+		return nil, err
+	}
+	if got.Exit.Code != 0 {
+		return nil, fmt.Errorf("exit code %d: %s", got.Exit.Code, strings.TrimSpace(string(got.Stderr)))
+	}
+	var headers map[string]string
+	if json.Unmarshal(got.Stdout, &headers) != nil {
+		return nil, errors.New("it did not print a JSON object of texts")
+	}
+	return headers, nil
+}
