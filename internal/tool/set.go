@@ -14,6 +14,15 @@ type Set struct {
 	sorted []*Tool
 	byName map[string]*Tool
 	defs   []llm.ToolDef
+	late   func(name string) *Tool
+}
+
+// WithLate returns the set with somebody to ask for a name that is not in it; nil from late means that there is no such tool. What late
+// returns is found, but not listed.
+func (s *Set) WithLate(late func(name string) *Tool) *Set {
+	with := *s
+	with.late = late
+	return &with
 }
 
 // NewSet makes a Set. Of two tools with one name the first counts; an alias never hides a name.
@@ -45,6 +54,11 @@ func NewSet(tools ...*Tool) *Set {
 func (s *Set) Find(name string) (*Tool, error) {
 	if t, ok := s.byName[name]; ok {
 		return t, nil
+	}
+	if s.late != nil {
+		if t := s.late(name); t != nil {
+			return t, nil
+		}
 	}
 	for _, t := range s.sorted {
 		if strings.EqualFold(t.Name, name) {

@@ -68,7 +68,8 @@ type Tool struct {
 	ResultCap int
 	Schema    json.RawMessage
 
-	bind func(json.RawMessage) (bound, error)
+	bind     func(json.RawMessage) (bound, error)
+	redirect func(json.RawMessage) (*Tool, json.RawMessage, error)
 }
 
 // Def is the tool as a model sees it.
@@ -106,6 +107,16 @@ type Progress struct {
 
 // Bind decodes input and validates it. The error names the field and what was expected, for the model to read.
 func (t *Tool) Bind(id string, input json.RawMessage) (Call, error) {
+	if t.redirect != nil {
+		target, inner, err := t.redirect(input)
+		if err != nil {
+			return Call{}, err
+		}
+		if target.redirect != nil {
+			return Call{}, inputError(t.Name, "it names "+target.Name+", which only names other tools")
+		}
+		return target.Bind(id, inner)
+	}
 	b, err := t.bind(input)
 	if err != nil {
 		return Call{}, err
@@ -201,6 +212,12 @@ func Define[In any](s Spec[In]) *Tool {
 			return b, nil
 		},
 	}
+}
+
+// Redirect makes a tool whose calls are calls of another one: to names the tool and its input. The call that Bind makes is the other tool's, so
+// that hooks and permissions see what really runs.
+func Redirect(name, doc string, schema json.RawMessage, to func(json.RawMessage) (*Tool, json.RawMessage, error)) *Tool {
+	return &Tool{Name: name, Doc: doc, Schema: schema, redirect: to}
 }
 
 // A RawSpec defines a tool whose schema comes from elsewhere: a server, a client, a flag.
