@@ -59,12 +59,7 @@ func TestScripts(t *testing.T) {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "walls":
-				box, err := sandbox.New(sandbox.Policy{WriteDirs: []string{os.TempDir()}, TempDir: os.TempDir(), ReadDeny: []string{filepath.Join(os.TempDir(), "no-such-file")}})
-				if err != nil {
-					return false, nil
-				}
-				defer box.Close()
-				return box.Enforced(), nil
+				return wallsHold(), nil
 			}
 			return false, fmt.Errorf("there is no condition %q", cond)
 		},
@@ -75,6 +70,16 @@ func TestScripts(t *testing.T) {
 			"matches":  matches,
 		},
 	})
+}
+
+// wallsHold says whether the kernel can hold what the sandbox promises.
+func wallsHold() bool {
+	box, err := sandbox.New(sandbox.Policy{WriteDirs: []string{os.TempDir()}, TempDir: os.TempDir(), ReadDeny: []string{filepath.Join(os.TempDir(), "no-such-file")}})
+	if err != nil {
+		return false
+	}
+	defer box.Close()
+	return box.Enforced()
 }
 
 // serve FILE starts the scripted model and points gofer to it.

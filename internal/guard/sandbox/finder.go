@@ -41,11 +41,7 @@ func newFinder(p Policy) *finder {
 		tops = append(tops, resolve(root))
 	}
 	if f.match.anywhere {
-		for _, d := range p.WriteDirs {
-			if d != p.TempDir && d != resolve(p.TempDir) {
-				tops = append(tops, d)
-			}
-		}
+		tops = append(tops, p.workDirs...) // not the temp folder: it may be huge, and is nobody's project
 	}
 	slices.Sort(tops)
 	for _, t := range slices.Compact(tops) {

@@ -34,6 +34,7 @@ import (
 type Policy struct {
 	WriteDirs []string // folders and files that may be written, absolute
 	TempDir   string   // a further one, which commands use for temporary files; "" is none
+	workDirs  []string // WriteDirs as given, without TempDir: where patterns are looked for
 	ReadDeny  []string // what is hidden: absolute paths and patterns, see Pattern
 	ReadAllow []string // paths inside hidden folders that are seen after all
 	WriteDeny []string // paths inside WriteDirs that stay as they are, absolute
@@ -156,6 +157,7 @@ func (p *Policy) check() error {
 
 // clean drops empty and double entries and follows symlinks: the kernel knows files, not their names.
 func (p *Policy) clean() {
+	p.workDirs = resolveAll(p.WriteDirs)
 	if p.TempDir != "" {
 		p.WriteDirs = append(slices.Clone(p.WriteDirs), p.TempDir)
 	}
