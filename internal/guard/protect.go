@@ -22,6 +22,11 @@ func (p *Policy) protected(file string) string {
 		case ".git":
 			return "what is in .git decides what git runs"
 		case ".claude", ".gofer":
+			// A worktree of gofer's is a project of its own: what is below its root is judged as in any other.
+			if tree, in := strings.CutPrefix(rest, "worktrees/"); in && strings.Contains(tree, "/") {
+				_, rest, _ = strings.Cut(tree, "/")
+				continue
+			}
 			return "it holds settings, hooks and instructions of the agent"
 		case ".vscode", ".idea", ".devcontainer", ".husky":
 			return "editors run what is set up there"

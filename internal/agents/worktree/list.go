@@ -177,10 +177,8 @@ func (r *Repo) status(ctx context.Context, listed list, slug string) Status {
 	if e.branch != "" {
 		s.Branch = e.branch
 	}
-	if l, err := r.tryLock(slug); err == nil && l == nil {
+	if isHeld(r.lockFile(slug)) {
 		s.InUse, s.PID = true, rec.PID
-	} else if l != nil {
-		l.release(false)
 	}
 	switch {
 	case rec.Making:

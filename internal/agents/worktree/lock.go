@@ -1,11 +1,13 @@
 package worktree
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // A lock is held by whoever works in a worktree. The kernel lets go of it when the process ends, however that comes about.
@@ -41,6 +43,21 @@ func (r *Repo) tryLock(slug string) (*lock, error) {
 		h.close()
 	}
 	return nil, fmt.Errorf("the lock %s comes and goes; try again", path)
+}
+
+// waitLock is tryLock with a little patience: somebody may only be looking whether the lock is held.
+func (r *Repo) waitLock(ctx context.Context, slug string) (*lock, error) {
+	for wait := 2 * time.Millisecond; ; wait *= 2 {
+		l, err := r.tryLock(slug)
+		if l != nil || err != nil || wait > 64*time.Millisecond {
+			return l, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // release lets go. With gone, the record and the lock's own file go too.

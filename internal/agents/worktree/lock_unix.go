@@ -43,7 +43,22 @@ func (h *held) named(path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-func (h *held) close() { h.file.Close() }
+// close lets go at once, also if a process that is just being started has a copy of the file.
+func (h *held) close() {
+	syscall.Flock(int(h.file.Fd()), syscall.LOCK_UN)
+	h.file.Close()
+}
+
+// isHeld looks whether somebody holds the lock. Any number may look at once.
+func isHeld(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	h := &held{f}
+	defer h.close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
 
 // inherit is what a process that works for us gets, so that the lock holds until it has ended too.
 func (h *held) inherit() []*os.File { return []*os.File{h.file} }

@@ -25,4 +25,15 @@ func (h *held) named(string) bool { return true }
 
 func (h *held) close() { h.flock.Close() }
 
+// isHeld looks whether somebody holds the lock.
+func isHeld(path string) bool {
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	f := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	defer f.Close()
+	ok, err := f.TryRLock()
+	return err == nil && !ok
+}
+
 func (h *held) inherit() []*os.File { return nil }

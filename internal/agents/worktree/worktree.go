@@ -160,7 +160,7 @@ func (r *Repo) reopen(ctx context.Context, slug string, o Options) (*Tree, error
 	if !ok || e.missing() {
 		return nil, errNone
 	}
-	l, err := r.tryLock(slug)
+	l, err := r.waitLock(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
