@@ -32,7 +32,8 @@ type Agent struct {
 	model       string // "": the parent's, as a fork has it
 	mode        guard.Mode
 	cwd         string
-	warnings    []string // what of the definition counts for nothing here
+	denied      *guard.RuleSet // what its definition denies; nil: nothing
+	warnings    []string       // what of the definition counts for nothing here
 	isolate     bool
 
 	seat    Seat // set before the agent works; only its Log changes later, under the lock
@@ -78,7 +79,7 @@ func (a *Agent) policy() guard.Policy {
 		return a.seat.Policy()
 	}
 	above := a.parent.policy()
-	if a.mode == "" && (a.def == nil || len(a.def.Denied) == 0) {
+	if a.mode == "" && a.denied == nil {
 		return above
 	}
 	p := above
@@ -86,11 +87,11 @@ func (a *Agent) policy() guard.Policy {
 	if a.mode != "" {
 		p.Mode = a.mode
 	}
-	if a.def != nil && len(a.def.Denied) > 0 {
+	if a.denied != nil {
 		// A link of the chain that lets everything pass but what the definition denies.
 		denies := above
 		denies.Mode, denies.BypassDisabled, denies.File, denies.AlwaysAsk = guard.Bypass, false, nil, nil
-		denies.Rules = guard.Compile(a.def.Denied, guard.Anchors{Dir: above.Dir, Home: above.Home})
+		denies.Rules = a.denied
 		denies.Parent = &above
 		p.Parent = &denies
 	}
@@ -100,7 +101,11 @@ func (a *Agent) policy() guard.Policy {
 // equip gives a sub-agent its tools, its hooks and its request.
 func (a *Agent) equip() error {
 	up := a.parent.seat
-	bench := up.Bench.Branch(Desk{ID: a.id, Cwd: a.cwd, Fork: a.fork, Team: a})
+	if a.def != nil && len(a.def.Denied) > 0 {
+		p := a.parent.policy()
+		a.denied = guard.Compile(a.def.Denied, guard.Anchors{Dir: p.Dir, Home: p.Home})
+	}
+	bench := up.Bench.Branch(Desk{ID: a.id, Cwd: a.cwd, Fork: a.fork, Team: a, Policy: a.policy})
 	tools, err := a.chooseTools(bench.Tools(), up.Tools())
 	if err != nil {
 		return err

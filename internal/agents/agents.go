@@ -47,10 +47,10 @@ type Options struct {
 	Model    llm.Model
 	Request  func(model, effort string) llm.Request // begins a request to a model; effort "" is the model's own
 	Window   func(model string) loop.Window
-	Override string                            // the model of all agents but forks, whatever they ask for ("": none)
-	Small    func(parent string) string        // the small model that goes with the parent's
-	Ledger   loop.Ledger                       // of the whole session
-	Price    func(string, llm.Usage) float64   // nil: everything is free
+	Override string                          // the model of all agents but forks, whatever they ask for ("": none)
+	Small    func(parent string) string      // the small model that goes with the parent's
+	Ledger   loop.Ledger                     // of the whole session
+	Price    func(string, llm.Usage) float64 // nil: everything is free
 	// Compact makes what keeps the conversation of an agent inside the window, and the model that the agent then asks. nil: only the
 	// oldest rounds are cut.
 	Compact func(p Post, request func() llm.Request, book func(string, llm.Usage, time.Duration)) (loop.Compactor, llm.Model)
@@ -109,6 +109,8 @@ type Desk struct {
 	Cwd  string
 	Fork bool // it knows the files that its parent knows
 	Team team.Agents
+
+	Policy func() guard.Policy // what the agent may do now, with those above it behind Parent
 }
 
 // An Isolation is a copy of the project for one agent.

@@ -100,6 +100,9 @@ type initialize struct {
 	} `json:"hooks"`
 	System       []string `json:"systemPrompt"`
 	AppendSystem string   `json:"appendSystemPrompt"`
+
+	Agents      json.RawMessage `json:"agents"`
+	ForwardText bool            `json:"forwardSubagentText"`
 }
 
 func (e *engine) initialize(conn *control.Conn, r initialize) (any, error) {
@@ -114,9 +117,10 @@ func (e *engine) initialize(conn *control.Conn, r initialize) (any, error) {
 	if r.System != nil || r.AppendSystem != "" {
 		e.setSystem(r.System, r.AppendSystem)
 	}
+	e.addAgents(r.Agents, r.ForwardText)
 	source := e.keySource()
 	return map[string]any{
-		"commands": e.commandList(), "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
+		"commands": e.commandList(), "agents": e.agentList(), "output_style": "default", "available_output_styles": []string{"default"},
 		"models": e.modelList(), "account": map[string]string{"apiKeySource": source, "tokenSource": source, "apiProvider": "firstParty"}, "pid": os.Getpid(),
 		"claude_code_version": Protocol, "gofer_version": Version, "current_permission_mode": e.hookFacts().PermissionMode,
 		"hook_on_failure_supported": true,

@@ -96,7 +96,7 @@ func (e *engine) compacted(r compact.Result) {
 // reinject is what the model has to be told again after older messages left its view.
 func (e *engine) reinject() []compact.Part {
 	opening, nested := e.told.instructions.Compacted()
-	parts := []compact.Part{{Kind: compact.Instructions, Text: prompt.OpeningIn(e.told.language, opening, time.Now(), e.told.system.Moved())}}
+	parts := []compact.Part{{Kind: compact.Instructions, Text: prompt.OpeningIn(e.told.language, opening, time.Now(), e.told.system.Moved(), e.agentListing())}}
 	for _, text := range nested {
 		parts = append(parts, compact.Part{Kind: compact.Instructions, Text: text})
 	}

@@ -32,6 +32,7 @@ import (
 	"gofer/internal/tool/person"
 	"gofer/internal/tool/search"
 	"gofer/internal/tool/shell"
+	"gofer/internal/tool/team"
 	"gofer/internal/tool/work"
 	"gofer/internal/work/job"
 )
@@ -73,6 +74,8 @@ type engine struct {
 	helper    helper
 	answer    *answer.Structured // nil: the answer has no schema
 	tools     *tool.Set
+	agents    agentry
+	locks     *files.Locks // of files, shared by all agents
 	system    atomic.Pointer[[]llm.SystemBlock]
 	session   *session.Session
 
@@ -135,12 +138,16 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 		return nil, err
 	}
 	e.openWork()
+	if err := e.openAgents(); err != nil {
+		return nil, err
+	}
 	if e.tools, err = e.chooseTools(); err != nil {
 		return nil, err
 	}
 	e.openPrompt()
 	e.openCompaction()
 	e.newSession()
+	e.seatAgents()
 	e.watchJobs()
 	return e, e.openObservers()
 }
@@ -177,8 +184,8 @@ func (e *engine) watchJobs() {
 			e.emit(event.TaskStarted{TaskID: j.ID, ToolUseID: j.CallID, Description: j.Description, TaskType: string(j.Kind)})
 			return
 		}
-		for _, n := range e.jobs.TakeNotices("") {
-			e.emit(event.TaskNotice{TaskID: n.Job.ID, ToolUseID: n.Job.CallID, Status: string(n.Job.State), OutputFile: n.Job.OutputFile, Summary: n.Summary()})
+		for _, n := range e.endedNotices(j) {
+			e.emit(event.TaskNotice{TaskID: n.Job.ID, ToolUseID: n.Job.CallID, Status: string(n.Job.State), OutputFile: n.Job.OutputFile, Summary: n.Summary(), Usage: taskUsage(n.Job)})
 			go e.session.Submit(e.ctx, session.Input{Notice: true, Blocks: []llm.Block{llm.TextBlock(n.Text())}})
 		}
 	})
@@ -195,18 +202,20 @@ func (e *engine) close() {
 	}
 }
 
-func (e *engine) builtinTools() []*tool.Tool {
+// builtinTools are the tools of one agent, bound to what it works with.
+func (e *engine) builtinTools(d desk) []*tool.Tool {
 	env := environment(e.world, e.settings.Current())
-	list := files.Tools(files.Env{Cwd: e.dir.Cwd, Seen: e.seen, History: e.history, Locks: files.NewLocks(filepath.Join(e.place.config, "locks"))})
+	list := files.Tools(files.Env{Cwd: d.dir.Cwd, Seen: d.seen, History: e.history, Locks: d.locks})
 	if e.people.asker != nil {
-		list = append(list, person.Ask(), person.EnterPlan(e.plan), person.ExitPlan(e.plan))
+		list = append(list, person.Ask(), person.EnterPlan(d.plan), person.ExitPlan(d.plan))
 	}
-	list = append(list, e.steps.Tools()...)
-	list = append(list, search.Tools(search.Env{Cwd: e.dir.Cwd, Hidden: func(path string) bool { return e.policy.Policy().Rules.HidesFile(path) }})...)
+	list = append(list, d.steps.Tools()...)
+	list = append(list, team.Tools(d.team, e.agents.forking)...)
+	list = append(list, search.Tools(search.Env{Cwd: d.dir.Cwd, Hidden: d.hidden})...)
 	return append(list, shell.Tools(shell.Env{
-		Runner: e.runner, Dir: e.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
-		KeepCwd: true, AllowedDirs: e.workDirs, ReadOnly: shellsyntax.ReadOnly,
-		Jobs: e.jobs, AutoBackground: 15 * time.Second, Getenv: env, EnvExtra: e.shellEnv, Wrap: e.wrap(), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
+		Runner: e.runner, Dir: d.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
+		KeepCwd: d.owner == "", Owner: d.owner, AllowedDirs: e.workDirs, ReadOnly: shellsyntax.ReadOnly,
+		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, EnvExtra: e.shellEnv, Wrap: e.wrap(), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
 		UserShell: e.userShell,
 	})...)
 }
@@ -231,7 +240,10 @@ func expandHome(path, home string) string {
 
 // chooseTools picks what the user asked for out of what there is.
 func (e *engine) chooseTools() (*tool.Set, error) {
-	all := e.builtinTools()
+	all := e.builtinTools(e.mainDesk())
+	if e.agents.self != nil {
+		all = slices.DeleteFunc(all, func(t *tool.Tool) bool { return !e.agents.self.Has(t) })
+	}
 	if f := e.flags.Tools; f.Set && !slices.Equal(f.Values, []string{"default"}) {
 		known := tool.NewSet(all...)
 		var chosen []*tool.Tool
@@ -312,9 +324,9 @@ func (e *engine) structured() []byte {
 
 func (e *engine) init() event.Init {
 	return event.Init{
-		Cwd: e.dir.Cwd(), Tools: e.tools.Names(), MCPServers: []event.MCPServer{}, Model: e.brain.info().ID,
+		Cwd: e.dir.Cwd(), Tools: e.toolNames(), MCPServers: []event.MCPServer{}, Model: e.brain.info().ID,
 		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: e.slashNames(), APIKeySource: e.keySource(), Protocol: Protocol,
-		Version: Version, OutputStyle: "default", Agents: []string{}, Skills: []string{}, Plugins: []event.Plugin{}, FastModeState: "off",
+		Version: Version, OutputStyle: "default", Agents: e.definitions().Names(), Skills: []string{}, Plugins: []event.Plugin{}, FastModeState: "off",
 	}
 }
 

@@ -54,6 +54,8 @@ type Flags struct {
 	NoPersist  bool         `flag:"no-session-persistence" help:"keep no record of the session"`
 	Name       string       `flag:"name,n" arg:"title" help:"the title of the session"`
 	NoSlash    bool         `flag:"disable-slash-commands" help:"prompts that begin with / go to the model"`
+	Agent      string       `flag:"agent" arg:"name" help:"run the session as one of the agents"`
+	Agents     string       `flag:"agents" arg:"json-or-file" help:"more agents, by name: {\"name\": {\"description\": …, \"prompt\": …}}"`
 	SafeMode   bool         `flag:"safe-mode" help:"run nothing that comes from the project"`
 	Bare       bool         `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
 
@@ -62,6 +64,7 @@ type Flags struct {
 	Version   bool         `flag:"version,v" help:"print the version"`
 	Help      bool         `flag:"help,h" help:"print this"`
 
+	ForwardText  bool    `flag:"forward-subagent-text" hidden:"1"`
 	MaxThinking  *string `flag:"max-thinking-tokens" arg:"n" hidden:"1"`
 	Thinking     string  `flag:"thinking" enum:"adaptive|enabled|disabled" hidden:"1"`
 	ThinkDisplay string  `flag:"thinking-display" arg:"how" hidden:"1"`

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"gofer/internal/agents"
 	"gofer/internal/config"
 	"gofer/internal/event"
 	"gofer/internal/guard"
@@ -150,24 +151,29 @@ func (e *engine) refreshPolicy() {
 	e.policy.SetBase(base)
 }
 
-// gate is the one gate in front of every call.
+// gate is the gate in front of the main agent's calls.
 func (e *engine) gate() tool.Middleware {
+	return e.gateOf(agents.Post{Policy: e.policy.Policy, Cwd: e.dir.Cwd, Hooks: e.hooks, Tools: func() *tool.Set { return e.tools }})
+}
+
+// gateOf is the one gate in front of every call of an agent.
+func (e *engine) gateOf(p agents.Post) tool.Middleware {
 	return guard.Gate(guard.Options{
-		Policy: e.policy.Policy, Asker: e.asksPeople(), Classifier: classifier{helper: e.helper, notes: e.classifierNotes()}, Apply: e.applyUpdates, Dir: e.dir.Cwd, Ledger: e.denials, Open: e.outside,
+		Policy: p.Policy, AgentID: p.ID, Asker: e.asksPeople(p), Classifier: classifier{helper: e.helper, notes: e.classifierNotes()}, Apply: e.applyUpdates, Dir: p.Cwd, Ledger: e.denials, Open: e.outside,
 		Denied: func(ctx context.Context, c tool.Call, d guard.Denied) {
 			e.emit(event.Denied{ToolName: c.Tool.Name, ToolUseID: c.ID, ToolInput: c.Input})
-			e.hooks.PermissionDenied(ctx, c, d.Message)
+			p.Hooks.PermissionDenied(ctx, c, d.Message)
 		},
 	})
 }
 
 // asksPeople is who answers what no rule decides: hooks, then what was approved with a plan, then a person.
-func (e *engine) asksPeople() guard.Asker {
+func (e *engine) asksPeople(p agents.Post) guard.Asker {
 	last := e.people.asker
 	if last == nil {
 		last = guard.AskFunc(func(context.Context, guard.Request) (guard.Answer, error) { return guard.Answer{}, guard.ErrNobody })
 	}
-	return e.askHooks(e.askKinds(last))
+	return e.askHooks(p, e.askKinds(last))
 }
 
 // classifierNotes is what the settings tell the classifier of auto mode.

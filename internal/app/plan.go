@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"gofer/internal/agents"
 	"gofer/internal/event"
 	"gofer/internal/guard"
 	"gofer/internal/tool/person"
@@ -103,9 +104,9 @@ func (e *engine) askKinds(next guard.Asker) guard.Asker {
 }
 
 // askHooks is asked before a person: PermissionRequest hooks may answer.
-func (e *engine) askHooks(next guard.Asker) guard.Asker {
+func (e *engine) askHooks(p agents.Post, next guard.Asker) guard.Asker {
 	return guard.AskFunc(func(ctx context.Context, r guard.Request) (guard.Answer, error) {
-		t, err := e.tools.Find(r.Tool)
+		t, err := p.Tools().Find(r.Tool)
 		if err != nil {
 			return next.Ask(ctx, r)
 		}
@@ -113,7 +114,7 @@ func (e *engine) askHooks(next guard.Asker) guard.Asker {
 		if err != nil {
 			return next.Ask(ctx, r)
 		}
-		o := e.hooks.PermissionRequest(ctx, call, r.Suggestions)
+		o := p.Hooks.PermissionRequest(ctx, call, r.Suggestions)
 		switch {
 		case o.Block:
 			return guard.Answer{Message: "A PermissionRequest hook refused this call: " + firstOf(o.Reason, o.VerdictReason), Interrupt: o.Interrupt}, nil

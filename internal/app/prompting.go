@@ -44,6 +44,9 @@ func (e *engine) openPrompt() {
 	t.reminders.Language = t.language
 	t.system = prompt.System{Custom: e.flags.System, Append: e.flags.AppendSystem, Language: t.language,
 		Minimal: e.world.Env("CLAUDE_CODE_SIMPLE") != "", Exclude: e.flags.ExcludeDynamic}
+	if e.agents.self != nil {
+		t.system.Agent = &e.agents.self.Prompt
+	}
 	e.openInstructions(set)
 	e.openMemory(set)
 	repo, inGit := prompt.FindRepo(e.place.cwd)
@@ -216,8 +219,8 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 	if !e.opened {
 		e.opened = true
 		e.title(text)
-		opening := prompt.OpeningIn(t.language, instructions, now, t.system.Moved())
-		blocks = append([]llm.Block{llm.TextBlock(loop.Reminder(opening))}, blocks...)
+		opening := prompt.OpeningIn(t.language, instructions, now, t.system.Moved(), e.agentListing())
+		blocks = append([]llm.Block{llm.TextBlock(loop.Reminder(opening))}, e.withInitialPrompt(blocks)...)
 	}
 	plan := ""
 	if e.policy.Policy().Mode == guard.Plan {

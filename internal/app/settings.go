@@ -41,7 +41,8 @@ func (e *engine) openSettings() (*config.Store, error) {
 // looked up.
 func (e *engine) grantTrust(store *config.Store) error {
 	snap := store.Current()
-	if len(snap.Withheld) == 0 {
+	ofAgents := e.agentSurfaces()
+	if len(snap.Withheld) == 0 && len(ofAgents) == 0 {
 		return nil
 	}
 	keeper := trust.New(config.OpenState(e.place.config, e.place.chosen, e.place.home), e.place.home)
@@ -49,6 +50,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 	for _, s := range snap.Surfaces() {
 		surfaces = append(surfaces, trust.Surface(s))
 	}
+	surfaces = append(surfaces, ofAgents...)
 	state, err := keeper.Check(e.place.cwd, surfaces)
 	if err != nil {
 		fmt.Fprintf(e.world.Stderr, "This folder counts as not trusted, because what was accepted cannot be read: %v\n", err)
@@ -67,7 +69,9 @@ func (e *engine) grantTrust(store *config.Store) error {
 	run := trust.Run{Headless: e.askTrust == nil, Careful: snap.Settings.HeadlessTrust == "careful", Bare: e.flags.Bare || e.flags.SafeMode}
 	grants := map[trust.Grant]config.Trust{trust.Nothing: config.Untrusted, trust.HooksAndServers: config.Headless, trust.Everything: config.Trusted}
 	e.trusted = state.Verdict == trust.Trusted
-	_, err = store.SetTrust(grants[trust.Decide(state.Verdict, run)])
+	granted := trust.Decide(state.Verdict, run)
+	e.agents.hooked = granted != trust.Nothing
+	_, err = store.SetTrust(grants[granted])
 	return err
 }
 

@@ -13,11 +13,14 @@ import (
 	"gofer/internal/work/todo"
 )
 
-// openWork makes the list of steps: the shared board of tasks, or the plain todo list.
-func (e *engine) openWork() {
+// openWork makes the list of steps of the main agent.
+func (e *engine) openWork() { e.steps = e.newSteps("") }
+
+// newSteps makes the list of steps of an agent ("" is the main agent): the board of tasks, which all share, or a plain todo list of its own.
+func (e *engine) newSteps(agent string) *work.Kit {
 	env := environment(e.world, e.settings.Current())
 	board := task.Open(e.place.tasksDir(), task.Place{Env: env, Session: e.place.session}.ListID())
-	todos := todo.Open(filepath.Join(e.place.config, "todos"), e.place.session, e.place.session)
+	todos := todo.Open(filepath.Join(e.place.config, "todos"), e.place.session, firstOf(agent, e.place.session))
 	refused := func(o hook.Outcome) error {
 		if o.Block {
 			return errors.New(o.Reason)
@@ -27,10 +30,10 @@ func (e *engine) openWork() {
 	told := func(t work.Task) hook.Task {
 		return hook.Task{ID: t.ID, Subject: t.Subject, Description: t.Description}
 	}
-	e.steps = work.New(work.Env{
+	return work.New(work.Env{
 		UseTasks: work.UseTasks(env("CLAUDE_CODE_ENABLE_TASKS"), e.settings.Current().Settings.Tasks),
 		Board:    toolBoard{board}, Todos: toolTodos{todos},
-		Agent:     func() work.Agent { return work.Agent{Name: "main", Main: true} },
+		Agent:     func() work.Agent { return work.Agent{Name: firstOf(agent, "main"), Main: agent == ""} },
 		Created:   func(ctx context.Context, t work.Task) error { return refused(e.hooks.TaskCreated(ctx, told(t))) },
 		Completed: func(ctx context.Context, t work.Task) error { return refused(e.hooks.TaskCompleted(ctx, told(t))) },
 	})

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gofer/internal/agents"
+	"gofer/internal/guard"
+	"gofer/internal/session/transcript"
+	"gofer/internal/tool"
+	"gofer/internal/tool/files"
+	"gofer/internal/tool/person"
+	"gofer/internal/tool/shell"
+	"gofer/internal/tool/team"
+	"gofer/internal/tool/work"
+)
+
+// A bench is the tools of one agent.
+type bench struct {
+	engine *engine
+	desk   desk
+}
+
+// A desk is what the tools of one agent work with.
+type desk struct {
+	owner   string // the agent's id; "" is the main agent
+	dir     shell.Cwd
+	seen    *files.Seen
+	steps   *work.Kit
+	plan    person.Plan
+	team    team.Agents
+	locks   *files.Locks
+	hidden  func(path string) bool // files that the agent may not read are not there for its searches
+	waiting time.Duration          // how long a command may take before it goes on in the background
+}
+
+func (e *engine) mainDesk() desk {
+	if e.locks == nil {
+		e.locks = files.NewLocks(filepath.Join(e.place.config, "locks"))
+	}
+	return desk{dir: e.dir, seen: e.seen, steps: e.steps, plan: e.plan, team: e.agents.crew.Main(), locks: e.locks, hidden: hides(e.policy.Policy), waiting: 15 * time.Second}
+}
+
+// hides says which files a policy, or one above it, keeps from being read.
+func hides(policy func() guard.Policy) func(string) bool {
+	return func(path string) bool {
+		p := policy()
+		for up := &p; up != nil; up = up.Parent {
+			if up.Rules.HidesFile(path) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Tools are all tools that the agent could have.
+func (b *bench) Tools() []*tool.Tool { return b.engine.builtinTools(b.desk) }
+
+// Cwd is where the agent works.
+func (b *bench) Cwd() string { return b.desk.dir.Cwd() }
+
+// Branch makes the bench of a child: its own folder, read state and list of steps. Locks of files are shared by all.
+func (b *bench) Branch(d agents.Desk) agents.Bench {
+	child := desk{owner: d.ID, dir: shell.NewCwd(d.Cwd), seen: files.NewSeen(), steps: b.engine.newSteps(d.ID), plan: noPlan{}, team: d.Team, locks: b.desk.locks, hidden: hides(d.Policy)}
+	if d.Fork {
+		child.seen.Restore(b.desk.seen.Entries())
+	}
+	return &bench{b.engine, child}
+}
+
+// noPlan is plan mode as agents have it: only the main agent turns it on and off.
+type noPlan struct{}
+
+var errNoPlan = errors.New("only the main agent enters and leaves plan mode; do your task, and report what you would change")
+
+func (noPlan) Enter() (string, error)                      { return "", errNoPlan }
+func (noPlan) Leave(string, []person.Kind) (string, error) { return "", errNoPlan }
+func (noPlan) Read() (string, error)                       { return "", errNoPlan }
+
+// agentKeeper keeps the conversations of agents beside the session's.
+type agentKeeper struct{ engine *engine }
+
+func (k agentKeeper) meta() transcript.Meta {
+	e := k.engine
+	// Power cuts may take the last seconds of an agent: what it came to is in the session's own record.
+	return transcript.Meta{Cwd: e.dir.Cwd, Version: Protocol, Program: Version, Entrypoint: firstOf(e.world.Env("CLAUDE_CODE_ENTRYPOINT"), "sdk-cli"), Mask: e.mask, NoSync: true}
+}
+
+// Path is the transcript of an agent.
+func (k agentKeeper) Path(id string) string {
+	return transcript.AgentPath(k.engine.place.projectDir(), k.engine.place.session, id)
+}
+
+// Create begins the transcript of an agent.
+func (k agentKeeper) Create(id string, i agents.Info) (agents.Store, error) {
+	return transcript.CreateAgent(k.engine.place.projectDir(), k.engine.place.session, id,
+		transcript.AgentInfo{Type: i.Type, Description: i.Description, CallID: i.CallID, Depth: i.Depth}, k.meta())
+}
+
+// Open goes on with one.
+func (k agentKeeper) Open(id string) (agents.Store, agents.Saved, error) {
+	path := k.Path(id)
+	var info transcript.AgentInfo
+	data, err := os.ReadFile(strings.TrimSuffix(path, transcript.Extension) + ".meta.json")
+	if err != nil {
+		return nil, agents.Saved{}, err
+	}
+	if err := json.Unmarshal(data, &info); err != nil {
+		return nil, agents.Saved{}, fmt.Errorf("what is known of the agent cannot be read: %w", err)
+	}
+	w, state, err := transcript.Open(path, "", k.meta())
+	if err != nil {
+		return nil, agents.Saved{}, err
+	}
+	return w, agents.Saved{Info: agents.Info{Type: info.Type, Description: info.Description, CallID: info.CallID, Depth: info.Depth}, Messages: state.Messages, Cwd: state.Cwd}, nil
+}
