@@ -64,7 +64,8 @@ func (e *engine) openTranscript() error {
 	if e.place.resume == "" {
 		e.transcript, err = transcript.Create(e.place.projectDir(), e.place.session, meta)
 		if errors.Is(err, transcript.ErrExists) {
-			return fmt.Errorf("Session ID %s is already in use.", e.place.session) //nolint:staticcheck // scripts look for this text
+			//lint:ignore ST1005 programs and scripts look for this very text
+			return fmt.Errorf("Session ID %s is already in use.", e.place.session)
 		}
 	} else {
 		e.transcript, e.resumed, err = transcript.Open(e.place.resume, e.place.resumeAt, meta)

@@ -51,7 +51,8 @@ func run(ctx context.Context, w World, args []string) error {
 	}
 	text := join(words, in.Text)
 	if strings.TrimSpace(text) == "" {
-		return errors.New("Input must be provided either through stdin or as a prompt argument when using --print") //nolint:staticcheck // scripts look for this text
+		//lint:ignore ST1005 programs and scripts look for this very text
+		return errors.New("Input must be provided either through stdin or as a prompt argument when using --print")
 	}
 	return answerPrompt(ctx, w, f, p, text, in.Late, terminal && !f.Print)
 }

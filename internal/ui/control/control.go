@@ -227,7 +227,8 @@ func (c *Conn) handle(ctx context.Context, id string, request json.RawMessage, o
 		}
 		h, ok := o.Handlers[kind.Subtype]
 		if !ok {
-			return nil, fmt.Errorf("Unsupported control request subtype: %s", kind.Subtype) //nolint:staticcheck // clients look for this text
+			//lint:ignore ST1005 programs and scripts look for this very text
+			return nil, fmt.Errorf("Unsupported control request subtype: %s", kind.Subtype)
 		}
 		return h(ctx, request)
 	}()
