@@ -36,7 +36,7 @@ func (b *runner) runSearch(ctx context.Context) (string, error) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./bench/search").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building it: %w: %s", err, out)
 	}
-	cmd := exec.CommandContext(ctx, program, "-runs", strconv.Itoa(b.times(3)))
+	cmd := exec.CommandContext(ctx, program, "-runs", strconv.Itoa(b.times(2)))
 	if b.quick {
 		cmd.Args = append(cmd.Args, "-only", "go")
 	}
