@@ -145,7 +145,7 @@ func (e *engine) beAgent(set config.Settings) error {
 
 // seatAgents gives the main agent what its agents inherit, once the session is there.
 func (e *engine) seatAgents() {
-	e.agents.crew.Main().Take(agents.Seat{Bench: &bench{engine: e, desk: e.mainDesk()}, Request: e.request, Tools: func() *tool.Set { return e.tools },
+	e.agents.crew.Main().Take(agents.Seat{Bench: &bench{engine: e, desk: e.mainDesk()}, Request: e.request, Tools: func() *tool.Set { return e.toolSet() },
 		Policy: e.policy.Policy, Hooks: e.hooks, Log: e.session.Log, Model: e.brain.given})
 }
 
@@ -209,7 +209,7 @@ func (e *engine) withInitialPrompt(blocks []llm.Block) []llm.Block {
 
 // toolNames lists the tools as clients know them: Agent had another name when they were written.
 func (e *engine) toolNames() []string {
-	names := e.tools.Names()
+	names := e.callableNames()
 	for i, n := range names {
 		if n == team.AgentName {
 			names[i] = "Task"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -67,7 +68,7 @@ func (a clientAsker) Ask(ctx context.Context, r guard.Request) (guard.Answer, er
 
 // handlers answer the requests of a client.
 func (e *engine) handlers(conn *control.Conn) map[string]control.Handler {
-	return map[string]control.Handler{
+	all := map[string]control.Handler{
 		"initialize":              handle(func(_ context.Context, r initialize) (any, error) { return e.initialize(conn, r) }),
 		"interrupt":               handle(e.interruptRequest),
 		"set_model":               handle(e.setModelRequest),
@@ -77,6 +78,8 @@ func (e *engine) handlers(conn *control.Conn) map[string]control.Handler {
 		"get_settings":            handle(e.getSettingsRequest),
 		"get_context_usage":       handle(func(context.Context, struct{}) (any, error) { return e.contextReport(), nil }),
 	}
+	maps.Copy(all, e.serverHandlers())
+	return all
 }
 
 // handle makes a Handler of a function with a typed request.
@@ -100,6 +103,7 @@ type initialize struct {
 	} `json:"hooks"`
 	System       []string `json:"systemPrompt"`
 	AppendSystem string   `json:"appendSystemPrompt"`
+	clientServers
 
 	Agents      json.RawMessage `json:"agents"`
 	ForwardText bool            `json:"forwardSubagentText"`
@@ -118,6 +122,7 @@ func (e *engine) initialize(conn *control.Conn, r initialize) (any, error) {
 		e.setSystem(r.System, r.AppendSystem)
 	}
 	e.addAgents(r.Agents, r.ForwardText)
+	e.addClientServers(r.clientServers)
 	source := e.keySource()
 	return map[string]any{
 		"commands": e.commandList(), "agents": e.agentList(), "output_style": "default", "available_output_styles": []string{"default"},

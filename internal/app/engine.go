@@ -34,6 +34,7 @@ import (
 	"gofer/internal/tool/shell"
 	"gofer/internal/tool/team"
 	"gofer/internal/tool/work"
+	"gofer/internal/ui/control"
 	"gofer/internal/work/job"
 )
 
@@ -42,6 +43,7 @@ type people struct {
 	asker    guard.Asker                                             // for permissions
 	askTrust func(dir string, s trust.State, surfaces []string) bool // whether the folder is to be trusted
 	watched  bool                                                    // a person sees the session
+	client   *control.Conn                                           // the program that drives gofer; nil: there is none
 }
 
 // An engine is everything that a session needs, joined.
@@ -73,7 +75,8 @@ type engine struct {
 	cache     *cachewatch.Watch
 	helper    helper
 	answer    *answer.Structured // nil: the answer has no schema
-	tools     *tool.Set
+	tools     *tool.Set          // the built-in ones; see toolSet
+	servers   servers
 	agents    agentry
 	locks     *files.Locks // of files, shared by all agents
 	system    atomic.Pointer[[]llm.SystemBlock]
@@ -142,6 +145,9 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 		return nil, err
 	}
 	if e.tools, err = e.chooseTools(); err != nil {
+		return nil, err
+	}
+	if err := e.openMCP(); err != nil {
 		return nil, err
 	}
 	e.openPrompt()
@@ -268,7 +274,7 @@ func (e *engine) chooseTools() (*tool.Set, error) {
 // request begins a request: all but the messages.
 func (e *engine) request() llm.Request {
 	req := e.brain.request()
-	req.Tools, req.SessionID, req.WantRaw = e.tools.Defs(), e.place.session, e.flags.Partial
+	req.Tools, req.SessionID, req.WantRaw = e.toolDefs(), e.place.session, e.flags.Partial
 	if blocks := e.system.Load(); blocks != nil {
 		req.System = *blocks
 	}
@@ -291,7 +297,7 @@ func (e *engine) newSession() {
 			Model:    e.compactor.Wrap(e.cache.Wrap(e.brain.model)),
 			Request:  e.request,
 			Compact:  e.compactor,
-			Tools:    func() *tool.Set { return e.tools },
+			Tools:    e.toolSet,
 			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.told.instructions.Watch, e.followCwd),
 			Answered: e.answered,
 			Window:   e.brain.limits,
@@ -323,8 +329,9 @@ func (e *engine) structured() []byte {
 }
 
 func (e *engine) init() event.Init {
+	e.prepareServers()
 	return event.Init{
-		Cwd: e.dir.Cwd(), Tools: e.toolNames(), MCPServers: []event.MCPServer{}, Model: e.brain.info().ID,
+		Cwd: e.dir.Cwd(), Tools: e.toolNames(), MCPServers: e.serverStates(), Model: e.brain.info().ID,
 		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: e.slashNames(), APIKeySource: e.keySource(), Protocol: Protocol,
 		Version: Version, OutputStyle: "default", Agents: e.definitions().Names(), Skills: []string{}, Plugins: []event.Plugin{}, FastModeState: "off",
 	}

@@ -43,6 +43,8 @@ type Flags struct {
 	PromptTool string       `flag:"permission-prompt-tool" arg:"stdio" help:"who is asked for permissions: stdio is the program that drives gofer"`
 	Prompts    string       `flag:"permission-prompts" enum:"host|none" hidden:"1"`
 	AllowSkip  bool         `flag:"allow-dangerously-skip-permissions" help:"lets the mode be changed to bypassPermissions later"`
+	MCP        cli.List     `flag:"mcp-config" arg:"files-or-json" help:"MCP servers for this run"`
+	StrictMCP  bool         `flag:"strict-mcp-config" help:"only the servers of --mcp-config"`
 	Dirs       cli.List     `flag:"add-dir" arg:"folders" help:"further working directories"`
 	Settings   string       `flag:"settings" arg:"file-or-json" help:"settings for this run"`
 	Sources    *string      `flag:"setting-sources" arg:"list" help:"which settings files count: user,project,local"`
@@ -76,7 +78,7 @@ type Flags struct {
 func parseFlags(args []string) (Flags, string, error) {
 	var f Flags
 	whole := func(s string) []string { return []string{s} } // rules hold spaces and commas, folders may
-	words, err := cli.Parse(args, &f, map[string]cli.Lister{"allowedTools": whole, "disallowedTools": whole, "add-dir": whole})
+	words, err := cli.Parse(args, &f, map[string]cli.Lister{"allowedTools": whole, "disallowedTools": whole, "add-dir": whole, "mcp-config": whole})
 	if err != nil {
 		return f, "", err
 	}

@@ -153,7 +153,7 @@ func (e *engine) refreshPolicy() {
 
 // gate is the gate in front of the main agent's calls.
 func (e *engine) gate() tool.Middleware {
-	return e.gateOf(agents.Post{Policy: e.policy.Policy, Cwd: e.dir.Cwd, Hooks: e.hooks, Tools: func() *tool.Set { return e.tools }})
+	return e.gateOf(agents.Post{Policy: e.policy.Policy, Cwd: e.dir.Cwd, Hooks: e.hooks, Tools: e.toolSet})
 }
 
 // gateOf is the one gate in front of every call of an agent.

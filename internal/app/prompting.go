@@ -227,6 +227,7 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 		plan = person.Reminder(e.plan.file)
 	}
 	t.reminders.Set(prompt.PlanMode, "", plan)
+	e.remindOfServers()
 	for _, r := range t.reminders.Take() {
 		blocks = append(blocks, llm.TextBlock(loop.Reminder(r)))
 	}
@@ -236,6 +237,7 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 // answered returns what became known while the calls of a reply ran.
 func (e *engine) answered(ctx context.Context, _ []loop.Outcome) []string {
 	e.remindOfSteps(ctx)
+	e.remindOfServers()
 	e.told.reminders.Today(time.Now())
 	return e.told.reminders.Take()
 }

@@ -150,7 +150,7 @@ func outcome(r *event.Result, err error) error {
 // serveClient talks to a program over standard input and output.
 func serveClient(ctx context.Context, w World, f Flags, p place) error {
 	conn := control.NewConn(w.Stdout)
-	var who people
+	who := people{client: conn}
 	if f.PromptTool == "stdio" {
 		who.asker = clientAsker{conn}
 	}

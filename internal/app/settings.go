@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"gofer/internal/config"
@@ -42,7 +44,8 @@ func (e *engine) openSettings() (*config.Store, error) {
 func (e *engine) grantTrust(store *config.Store) error {
 	snap := store.Current()
 	ofAgents := e.agentSurfaces()
-	if len(snap.Withheld) == 0 && len(ofAgents) == 0 {
+	_, noServers := os.Lstat(filepath.Join(e.place.cwd, ".mcp.json"))
+	if len(snap.Withheld) == 0 && len(ofAgents) == 0 && noServers != nil {
 		return nil
 	}
 	keeper := trust.New(config.OpenState(e.place.config, e.place.chosen, e.place.home), e.place.home)
@@ -71,6 +74,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 	e.trusted = state.Verdict == trust.Trusted
 	granted := trust.Decide(state.Verdict, run)
 	e.agents.hooked = granted != trust.Nothing
+	e.servers.granted = granted != trust.Nothing
 	_, err = store.SetTrust(grants[granted])
 	return err
 }

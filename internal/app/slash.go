@@ -18,12 +18,12 @@ type slashCommand struct {
 }
 
 func (e *engine) slashCommands() []slashCommand {
-	return []slashCommand{
+	return append([]slashCommand{
 		{"compact", "make the conversation smaller, keeping what matters", "[what to keep]", e.slashCompact},
 		{"context", "show what fills the model's window", "", e.slashContext},
 		{"cost", "show what the session has cost", "", e.slashCost},
 		{"init", "look at the project and write its instruction file", "", e.slashInit},
-	}
+	}, e.serverCommands()...)
 }
 
 func (e *engine) slashNames() []string {

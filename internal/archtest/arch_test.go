@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"llm/sse", "llm/catalog"},
 	{"llm/anthropic", "llm/retry", "llm/script", "tool", "event"},
 	{"tool/search/ignore", "tool/search/match", "guard/shellsyntax", "session/history"},
-	{"guard", "guard/...", "hook", "prompt", "prompt/...", "work/...", "tool/..."},
+	{"guard", "guard/...", "hook", "prompt", "prompt/...", "work/...", "tool/...", "extend/..."},
 	{"hook/..."},
 	{"loop"},
 	{"compact"},

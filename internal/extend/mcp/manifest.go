@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A Manifest is what is known of a server without asking it.
@@ -47,6 +49,19 @@ type Argument struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
+}
+
+// ReadManifest reads a manifest from the result of tools/list.
+func ReadManifest(toolsList json.RawMessage) (*Manifest, error) {
+	var r sdk.ListToolsResult
+	if err := json.Unmarshal(toolsList, &r); err != nil {
+		return nil, err
+	}
+	m := &Manifest{Saved: time.Now()}
+	for _, t := range r.Tools {
+		m.Tools = append(m.Tools, newTool(t))
+	}
+	return m, nil
 }
 
 const (

@@ -176,13 +176,13 @@ func (h *Hub) Tools() []*tool.Tool {
 }
 
 // Settle waits until every server that nobody knows yet has been connected or has failed, but not longer than d. Servers that
-// failed the last time are not waited for, unless all is true.
-func (h *Hub) Settle(ctx context.Context, d time.Duration, all bool) {
+// failed the last time are not waited for, unless all is true. With kinds only servers with such a transport count.
+func (h *Hub) Settle(ctx context.Context, d time.Duration, all bool, kinds ...string) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for _, s := range h.all() {
 		done := s.trying(all)
-		if done == nil {
+		if done == nil || len(kinds) > 0 && !slices.Contains(kinds, s.cfg.Kind()) {
 			continue
 		}
 		select {
