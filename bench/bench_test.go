@@ -122,10 +122,7 @@ Glob *.go                   30.0      10.0    3.00    3.10    2.90     = 7709  a
 
 func TestQuarters(t *testing.T) {
 	t.Parallel()
-	var m meter
-	for _, v := range []int64{1, 2, 3, 9, 5, 6, 7, 8} {
-		m.samples = append(m.samples, v)
-	}
+	m := meter{samples: []int64{1, 2, 3, 9, 5, 6, 7, 8}}
 	if q := m.quarters(); q != [4]int64{2, 9, 6, 8} {
 		t.Errorf("quarters %v", q)
 	}
