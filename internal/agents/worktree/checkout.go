@@ -9,29 +9,26 @@ import (
 	"strings"
 )
 
-// checkout lets git make the tree and its branch.
+// checkout lets git make the tree and its branch, and then fill it: only the first part keeps others waiting.
 func (r *Repo) checkout(ctx context.Context, rec record, o Options, l *lock) error {
-	args := []string{"worktree", "add", "--no-track", "-b", rec.Branch}
 	sparse, err := relative("sparsePaths", o.Sparse)
 	if err != nil {
 		return err
-	}
-	if len(sparse) > 0 {
-		args = append(args, "--no-checkout")
 	}
 	// Git keeps the lock too: when we are killed, nobody takes the tree for a leftover before git has ended.
 	run := func(dir string, args ...string) error {
 		_, _, err := invocation{dir: dir, args: args, extra: l.held.inherit()}.run(ctx)
 		return err
 	}
-	if err := run(r.Root, append(args, rec.Path, rec.Base)...); err != nil {
+	if err := r.alone(ctx, func() error {
+		return run(r.Root, "worktree", "add", "--no-checkout", "--no-track", "-b", rec.Branch, rec.Path, rec.Base)
+	}); err != nil {
 		return fmt.Errorf("git could not make the worktree: %w", err)
 	}
-	if len(sparse) == 0 {
-		return nil
-	}
-	if err := run(rec.Path, append([]string{"sparse-checkout", "set", "--cone", "--"}, sparse...)...); err != nil {
-		return fmt.Errorf("git could not limit the worktree to %s: %w", strings.Join(sparse, ", "), err)
+	if len(sparse) > 0 {
+		if err := run(rec.Path, append([]string{"sparse-checkout", "set", "--cone", "--"}, sparse...)...); err != nil {
+			return fmt.Errorf("git could not limit the worktree to %s: %w", strings.Join(sparse, ", "), err)
+		}
 	}
 	if err := run(rec.Path, "checkout", "--quiet"); err != nil {
 		return fmt.Errorf("git could not fill the worktree: %w", err)

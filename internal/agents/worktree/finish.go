@@ -153,16 +153,18 @@ func (t *Tree) drop(ctx context.Context, o Outcome, discard bool) (Outcome, erro
 
 // removeTree lets git remove a tree. Git looks once more whether it is clean, unless it is told not to.
 func (r *Repo) removeTree(ctx context.Context, path string, discard bool) error {
-	args := []string{"worktree", "remove"}
-	if discard {
-		args = append(args, "--force")
-	}
-	_, err := git(ctx, r.Main, append(args, path)...)
-	if err != nil && strings.Contains(err.Error(), "submodules") {
-		// Git refuses whenever there are submodules. Whether they are clean is part of what changes looked at.
-		_, err = git(ctx, r.Main, "worktree", "remove", "--force", path)
-	}
-	return err
+	return r.alone(ctx, func() error {
+		args := []string{"worktree", "remove"}
+		if discard {
+			args = append(args, "--force")
+		}
+		_, err := git(ctx, r.Main, append(args, path)...)
+		if err != nil && strings.Contains(err.Error(), "submodules") {
+			// Git refuses whenever there are submodules. Whether they are clean is part of what changes looked at.
+			_, err = git(ctx, r.Main, "worktree", "remove", "--force", path)
+		}
+		return err
+	})
 }
 
 // Report tells a model, or a person, what became of the tree.

@@ -63,7 +63,7 @@ func (r *Repo) clearOne(ctx context.Context, listed list, slug string) {
 		return
 	}
 	if ok {
-		git(ctx, r.Main, "worktree", "remove", "--force", path)
+		r.removeTree(ctx, path, true)
 	}
 	r.dropBranch(ctx, rec, false)
 	l.release(true)
@@ -71,14 +71,17 @@ func (r *Repo) clearOne(ctx context.Context, listed list, slug string) {
 
 // undo takes back a tree that was never complete, whatever state git left it in. Nobody has worked in it.
 func (r *Repo) undo(ctx context.Context, rec record) {
-	git(ctx, r.Main, "worktree", "unlock", rec.Path)
-	unlink(rec)
-	git(ctx, r.Main, "worktree", "remove", "--force", rec.Path)
-	if admin, ok := r.adminOf(rec.Path); ok { // git does not list what it had hardly begun
-		os.RemoveAll(admin)
-	} else if half := filepath.Join(r.Common, "worktrees", rec.Slug); !hasFile(half, "gitdir") && hasFile(half, "locked") {
-		os.RemoveAll(half)
-	}
+	r.alone(ctx, func() error {
+		git(ctx, r.Main, "worktree", "unlock", rec.Path)
+		unlink(rec)
+		git(ctx, r.Main, "worktree", "remove", "--force", rec.Path)
+		if admin, ok := r.adminOf(rec.Path); ok { // git does not list what it had hardly begun
+			os.RemoveAll(admin)
+		} else if half := filepath.Join(r.Common, "worktrees", rec.Slug); !hasFile(half, "gitdir") && hasFile(half, "locked") {
+			os.RemoveAll(half)
+		}
+		return nil
+	})
 	if _, ours := r.slugOf(rec.Path); ours {
 		os.RemoveAll(rec.Path)
 	}
@@ -124,9 +127,12 @@ func (r *Repo) dropBranch(ctx context.Context, rec record, fresh bool) (kept boo
 		return false
 	}
 	ref := "refs/heads/" + rec.Branch
-	out, err := line(ctx, r.Main, "for-each-ref", "--format=%(objectname) %(worktreepath)", ref)
-	tip, used, ok := strings.Cut(out, " ")
-	if err != nil || !ok || strings.Contains(out, "\n") {
+	out, err := r.ask(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", ref)
+	tip, used, ok := strings.Cut(strings.TrimSuffix(out, "\n"), " ")
+	switch {
+	case err != nil:
+		return true
+	case !ok || strings.Contains(used, "\n"): // there is none, or only some below it
 		return false
 	}
 	if used != "" { // another tree is on it

@@ -42,7 +42,7 @@ func (l list) at(path string) (entry, bool) {
 
 // listed asks git for all trees.
 func (r *Repo) listed(ctx context.Context) (list, error) {
-	out, err := git(ctx, r.Root, "worktree", "list", "--porcelain", "-z")
+	out, err := r.ask(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, err
 	}

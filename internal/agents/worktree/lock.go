@@ -74,3 +74,39 @@ func (l *lock) release(gone bool) {
 	l.held.close()
 	l.held = nil
 }
+
+// alone runs f while no other gofer makes or removes a tree of the repository. Git itself does not see to that: one that lists the trees, as
+// most do, fails when another has just begun to make one.
+func (r *Repo) alone(ctx context.Context, f func() error) error {
+	path := filepath.Join(r.Common, "gofer", "lock")
+	for {
+		h, err := tryHold(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("locking the worktrees of the repository: %w", err)
+		case h != nil:
+			defer h.close()
+			return f()
+		}
+		select {
+		case <-time.After(3 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// ask is git for what looks at all trees. It is asked again, alone, when the first answer is a failure.
+func (r *Repo) ask(ctx context.Context, args ...string) (string, error) {
+	out, err := git(ctx, r.Main, args...)
+	if failed(err) {
+		err = r.alone(ctx, func() error {
+			out, err = git(ctx, r.Main, args...)
+			return err
+		})
+	}
+	return out, err
+}

@@ -173,14 +173,14 @@ func (r *Repo) stopped(ctx context.Context, s Status, err error) error {
 // commitAll commits what is uncommitted in a worktree. The repository's own hooks have their say; when they refuse, everything stays
 // as it is.
 func commitAll(ctx context.Context, s Status) error {
-	args := []string{"add", "--all", "--", "."}
-	for _, l := range s.record.Links {
-		args = append(args, ":(exclude,top)"+l)
+	_, err := git(ctx, s.Path, "add", "--all", "--", ".")
+	if err == nil && len(s.record.Links) > 0 { // the links are ours, not work
+		_, err = git(ctx, s.Path, append([]string{"rm", "--quiet", "--cached", "--ignore-unmatch", "--"}, s.record.Links...)...)
 	}
-	if _, err := git(ctx, s.Path, args...); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: its files could not be added: %w", s.Name, err)
 	}
-	_, _, err := invocation{dir: s.Path, args: []string{"commit", "--quiet", "-m", "Work in worktree " + s.Name}, say: true}.run(ctx)
+	_, _, err = invocation{dir: s.Path, args: []string{"commit", "--quiet", "-m", "Work in worktree " + s.Name}, say: true}.run(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: its files could not be committed and are still in %s: %s", s.Name, s.Path, strings.TrimSpace(err.Error()))
 	}
