@@ -105,7 +105,7 @@ func (a *Agent) equip() error {
 		p := a.parent.policy()
 		a.denied = guard.Compile(a.def.Denied, guard.Anchors{Dir: p.Dir, Home: p.Home})
 	}
-	bench := up.Bench.Branch(Desk{ID: a.id, Cwd: a.cwd, Fork: a.fork, Team: a, Policy: a.policy})
+	bench := up.Bench.Branch(Desk{ID: a.id, Cwd: a.cwd, Fork: a.fork, Team: a, Policy: a.policy, Tools: func() *tool.Set { return a.seat.Tools() }})
 	tools, err := a.chooseTools(bench.Tools(), up.Tools())
 	if err != nil {
 		return err
@@ -199,11 +199,18 @@ func (a *Agent) chooseTools(all []*tool.Tool, parents *tool.Set) ([]*tool.Tool, 
 	})
 	known := tool.NewSet(pool...)
 	for _, name := range a.def.Tools {
-		if _, err := known.Find(name); err != nil && a.def.Origin != BuiltIn && !slices.Contains(notForAgents, name) && name != team.AgentName && name != "Task" {
+		if _, err := known.Find(name); err != nil && !strings.HasPrefix(name, "mcp__") && a.def.Origin != BuiltIn && !slices.Contains(notForAgents, name) && name != team.AgentName && name != "Task" {
 			a.warnings = append(a.warnings, fmt.Sprintf("the tool %s is not there", name))
 		}
 	}
 	pool = slices.DeleteFunc(pool, func(t *tool.Tool) bool { return !a.def.Has(t) })
+	if a.def.Tools != nil { // it was given these: it need not search for them
+		for i, t := range pool {
+			listed := *t
+			listed.Deferred = false
+			pool[i] = &listed
+		}
+	}
 	if !slices.ContainsFunc(pool, func(t *tool.Tool) bool { return t.Name == team.AgentName }) {
 		pool = slices.DeleteFunc(pool, func(t *tool.Tool) bool { return t.Name == team.SendName })
 	}
@@ -216,7 +223,9 @@ func (a *Agent) chooseTools(all []*tool.Tool, parents *tool.Set) ([]*tool.Tool, 
 // Has reports whether the definition lets its agent have a tool.
 func (d *Definition) Has(t *tool.Tool) bool {
 	named := func(names []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return n == t.Name || slices.Contains(t.Aliases, n) })
+		return slices.ContainsFunc(names, func(n string) bool {
+			return n == t.Name || slices.Contains(t.Aliases, n) || strings.HasPrefix(n, "mcp__") && strings.HasPrefix(t.Name, strings.TrimSuffix(n, "__*")+"__")
+		})
 	}
 	return (d.Tools == nil || named(d.Tools)) && !named(d.Without)
 }

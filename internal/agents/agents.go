@@ -60,6 +60,7 @@ type Options struct {
 	Opening func(d *Definition, p Post) []string            // reminders before its first prompt; nil: none
 	Facts   func() hook.Facts                               // about the session, for hooks
 	Isolate func(context.Context, Post) (*Isolation, error) // a worktree for one agent; nil: there are none
+	Servers Servers                                         // the MCP servers of the session; nil: there are none
 	Keep    Keeper                                          // nil: conversations are in memory only
 	Jobs    *job.Registry
 	TaskDir string // where the outputs of background agents go
@@ -110,7 +111,16 @@ type Desk struct {
 	Fork bool // it knows the files that its parent knows
 	Team team.Agents
 
+	Tools  func() *tool.Set    // what the agent has in the end, chosen among those of the bench
 	Policy func() guard.Policy // what the agent may do now, with those above it behind Parent
+}
+
+// Servers are the MCP servers of a session.
+type Servers interface {
+	// Has reports whether there is a server of this name.
+	Has(name string) bool
+	// Await waits until servers are connected. The error says which is not, and why.
+	Await(ctx context.Context, names []string) error
 }
 
 // An Isolation is a copy of the project for one agent.

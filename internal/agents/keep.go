@@ -102,7 +102,7 @@ func (c *Crew) restore(id string) (*Agent, error) {
 		}
 		a.mode = a.def.Mode
 		a.model = c.resolve("", a.def.Model, c.main.seat)
-		a.warnings = a.def.Missing(c.Isolate != nil)
+		a.warnings = a.def.Missing(c.Isolate != nil, c.Servers)
 	}
 	if err := a.equip(); err != nil {
 		return nil, err

@@ -2,8 +2,10 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -142,7 +144,10 @@ func (a *Agent) hire(ctx context.Context, o team.Order, call tool.Call) (*Agent,
 	}
 	child.model = c.resolve(o.Model, child.def.Model, a.seat)
 	child.isolate = o.Isolation != "" || child.def.Isolation != "" && c.Isolate != nil
-	child.warnings = child.def.Missing(c.Isolate != nil)
+	child.warnings = child.def.Missing(c.Isolate != nil, c.Servers)
+	if err := c.awaitServers(ctx, child.def); err != nil {
+		return nil, nil, err
+	}
 	if err := child.equip(); err != nil {
 		return nil, nil, err
 	}
@@ -214,7 +219,7 @@ func sameFamily(name, parent string) bool {
 }
 
 // Missing tells what a definition asks for and this program cannot give.
-func (d *Definition) Missing(worktrees bool) []string {
+func (d *Definition) Missing(worktrees bool, servers Servers) []string {
 	var list []string
 	add := func(asked bool, text string) {
 		if asked {
@@ -222,11 +227,45 @@ func (d *Definition) Missing(worktrees bool) []string {
 		}
 	}
 	add(len(d.Skills) > 0, "its skills ("+strings.Join(d.Skills, ", ")+") are not loaded: there are no skills for agents yet")
-	add(len(d.MCPServers) > 0, "its MCP servers are not connected: there are none for agents yet")
-	add(len(d.RequiredMCP) > 0, "it needs the MCP servers "+strings.Join(d.RequiredMCP, ", ")+", and there are none for agents yet")
+	for _, name := range d.servers() {
+		add(servers == nil || !servers.Has(name), "its MCP server "+name+" is not there: agents use the servers that the session has")
+	}
+	add(len(d.RequiredMCP) > 0 && servers == nil, "it needs the MCP servers "+strings.Join(d.RequiredMCP, ", ")+", and there are none here")
 	add(d.Memory != "", "its memory ("+d.Memory+") is not kept: there is none for agents yet")
 	add(d.Isolation != "" && !worktrees, "it asks for a worktree, and there are none here: it works in the folder of the project itself")
 	return list
+}
+
+// servers names the MCP servers that a definition lists: by name, or with a configuration of their own.
+func (d *Definition) servers() []string {
+	var names []string
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(d.MCPServers, &list) == nil:
+		for _, raw := range list {
+			var name string
+			if json.Unmarshal(raw, &name) == nil {
+				names = append(names, name)
+			} else if json.Unmarshal(raw, &object) == nil {
+				names = append(names, slices.Sorted(maps.Keys(object))...)
+			}
+		}
+	case json.Unmarshal(d.MCPServers, &object) == nil:
+		names = slices.Sorted(maps.Keys(object))
+	}
+	return names
+}
+
+// awaitServers waits for the MCP servers that a definition cannot do without.
+func (c *Crew) awaitServers(ctx context.Context, d *Definition) error {
+	if c.Servers == nil || len(d.RequiredMCP) == 0 {
+		return nil
+	}
+	if err := c.Servers.Await(ctx, d.RequiredMCP); err != nil {
+		return fmt.Errorf("the agent %s was not started: %w", d.Name, err)
+	}
+	return nil
 }
 
 // warn tells people what counts for nothing.

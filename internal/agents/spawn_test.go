@@ -293,7 +293,7 @@ isolation: worktree
 ---
 You are rich.`}})
 	r.say(t.Context(), "go")
-	for _, want := range []string{"its skills (pdf)", "its MCP servers", "its memory (project)", "worktree", "the tool WebFetch is not there"} {
+	for _, want := range []string{"its skills (pdf)", "its MCP server github", "its memory (project)", "worktree", "the tool WebFetch is not there"} {
 		must(t, r.result(0), want)
 	}
 	if n := len(r.seen(func(e event.Event) string {

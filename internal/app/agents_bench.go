@@ -1,19 +1,23 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"gofer/internal/agents"
+	"gofer/internal/extend/mcp"
 	"gofer/internal/guard"
 	"gofer/internal/session/transcript"
 	"gofer/internal/tool"
 	"gofer/internal/tool/files"
+	"gofer/internal/tool/find"
 	"gofer/internal/tool/person"
 	"gofer/internal/tool/shell"
 	"gofer/internal/tool/team"
@@ -35,6 +39,7 @@ type desk struct {
 	plan    person.Plan
 	team    team.Agents
 	locks   *files.Locks
+	tools   func() *tool.Set       // what a sub-agent has in the end; nil: the main agent
 	hidden  func(path string) bool // files that the agent may not read are not there for its searches
 	waiting time.Duration          // how long a command may take before it goes on in the background
 }
@@ -59,15 +64,34 @@ func hides(policy func() guard.Policy) func(string) bool {
 	}
 }
 
-// Tools are all tools that the agent could have.
-func (b *bench) Tools() []*tool.Tool { return b.engine.builtinTools(b.desk) }
+// Tools are all tools that the agent could have: the built-in ones, bound to its own desk, those of MCP servers, which are the same for all, and a
+// search that finds only what the agent itself has.
+func (b *bench) Tools() []*tool.Tool {
+	e := b.engine
+	list := e.builtinTools(b.desk)
+	if e.servers.hub == nil || b.desk.tools == nil {
+		return list
+	}
+	fromServers := tool.NewSet(e.serverTools()...)
+	for _, t := range e.toolSet().All() {
+		if _, err := fromServers.Find(t.Name); err == nil {
+			list = append(list, t)
+		}
+	}
+	return append(list, find.Tools(find.Env{Tools: b.deferred, Find: func(name string) (*tool.Tool, error) { return b.desk.tools().Find(name) }, Wait: e.waitForServers})...)
+}
+
+// deferred are the tools of the agent that it was not told about.
+func (b *bench) deferred() []*tool.Tool {
+	return slices.DeleteFunc(slices.Clone(b.desk.tools().All()), func(t *tool.Tool) bool { return !t.Deferred })
+}
 
 // Cwd is where the agent works.
 func (b *bench) Cwd() string { return b.desk.dir.Cwd() }
 
 // Branch makes the bench of a child: its own folder, read state and list of steps. Locks of files are shared by all.
 func (b *bench) Branch(d agents.Desk) agents.Bench {
-	child := desk{owner: d.ID, dir: shell.NewCwd(d.Cwd), seen: files.NewSeen(), steps: b.engine.newSteps(d.ID), plan: noPlan{}, team: d.Team, locks: b.desk.locks, hidden: hides(d.Policy)}
+	child := desk{owner: d.ID, dir: shell.NewCwd(d.Cwd), seen: files.NewSeen(), steps: b.engine.newSteps(d.ID), plan: noPlan{}, team: d.Team, locks: b.desk.locks, hidden: hides(d.Policy), tools: d.Tools}
 	if d.Fork {
 		child.seen.Restore(b.desk.seen.Entries())
 	}
@@ -82,6 +106,62 @@ var errNoPlan = errors.New("only the main agent enters and leaves plan mode; do 
 func (noPlan) Enter() (string, error)                      { return "", errNoPlan }
 func (noPlan) Leave(string, []person.Kind) (string, error) { return "", errNoPlan }
 func (noPlan) Read() (string, error)                       { return "", errNoPlan }
+
+// agentServers are the MCP servers, as agents need them.
+type agentServers struct{ engine *engine }
+
+const (
+	serverWait = 30 * time.Second
+	serverLook = 500 * time.Millisecond
+)
+
+// Has reports whether the session has a server.
+func (s agentServers) Has(name string) bool {
+	hub := s.engine.servers.hub
+	return hub != nil && slices.Contains(hub.Names(), name)
+}
+
+// Await waits until servers are connected, at most half a minute, and no longer than until one has failed.
+func (s agentServers) Await(ctx context.Context, names []string) error {
+	look := time.NewTicker(serverLook)
+	defer look.Stop()
+	for deadline := time.Now().Add(serverWait); ; {
+		waiting, err := s.missing(names)
+		if waiting == "" || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the MCP server %s did not come up within %v", waiting, serverWait)
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// missing names a server that is still on its way. The error is about one that will not come.
+func (s agentServers) missing(names []string) (waiting string, err error) {
+	for _, name := range names {
+		if !s.Has(name) {
+			return "", fmt.Errorf("there is no MCP server %s", name)
+		}
+	}
+	for _, st := range s.engine.servers.hub.Status() {
+		if !slices.Contains(names, st.Name) {
+			continue
+		}
+		switch {
+		case st.State == mcp.Connected || st.Known: // one whose tools are known is connected when they are called
+		case st.State == mcp.Pending:
+			waiting = st.Name
+		default:
+			return "", fmt.Errorf("the MCP server %s cannot be used: %s", st.Name, firstOf(st.Error, string(st.State)))
+		}
+	}
+	return waiting, nil
+}
 
 // agentKeeper keeps the conversations of agents beside the session's.
 type agentKeeper struct{ engine *engine }

@@ -48,12 +48,18 @@ func runAgents(_ context.Context, w World, args []string) error {
 				fmt.Fprintf(w.Stdout, "  %s: %s\n", line[0], line[1])
 			}
 		}
-		for _, text := range d.Missing(false) {
+		for _, text := range d.Missing(false, anyServer{}) {
 			fmt.Fprintf(w.Stdout, "  note: %s\n", text)
 		}
 	}
 	return nil
 }
+
+// anyServer stands for the MCP servers where none are started: which there are is not known then.
+type anyServer struct{}
+
+func (anyServer) Has(string) bool                       { return true }
+func (anyServer) Await(context.Context, []string) error { return nil }
 
 // agentDetails is what programs read of the agents.
 func (e *engine) agentDetails() []any {
