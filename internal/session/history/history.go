@@ -11,7 +11,12 @@
 //     moment leaves at worst a copy nobody speaks of, or a torn last line, which is skipped.
 //   - Its size is bounded: contents above FileLimit are noted but not copied, and of the user messages with changes only the
 //     last Snapshots are kept, or fewer if their contents exceed SizeLimit.
-//   - It copies only what a tool is about to change. It never looks at any other file.
+//   - It copies only what a tool is about to change, or what a command was found to have changed (Record). It never looks at
+//     any other file.
+//   - Rewind restores only paths that this session changed. What anyone else changed since is left and named. It writes a journal
+//     first, so that after a kill at any moment Recover brings about the state before it or the state after it. What it
+//     replaces is kept like any other change: a rewind can be rewound (Redo).
+//   - A copy is used only if it still has the content that the index speaks of.
 //
 // A Store may be used by many goroutines. Two processes may append to the same session; each sees its own changes.
 package history
@@ -19,15 +24,12 @@ package history
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 )
@@ -54,40 +56,58 @@ func (o Options) withDefaults() Options {
 
 // A Change is one change of one file by a tool.
 type Change struct {
-	ID      string // unique, also among processes
-	Message string
-	Path    string
-	Before  Version
-	After   string // hash of the content it got; empty if it was removed
-	Time    time.Time
-	Undone  bool // taken back, or the taking back of another
+	ID        string // unique, also among processes
+	Message   string
+	Path      string
+	Before    Version
+	After     string      // fingerprint of the content it got (see Fingerprint); empty if it was removed
+	AfterMode fs.FileMode // permissions it got, if they are known to have changed
+	Made      []string    // folders that were made for it, the deepest first
+	Doubt     string      // why the change may be someone else's; empty if it is surely this session's
+	Time      time.Time
+	Undone    bool // taken back, or the taking back of another
+
+	seq int // counts changes
 }
 
 // A Version is what a file was at one moment.
 type Version struct {
-	Hash   string      // empty if there was no file
+	Hash   string      // fingerprint; empty if there was no file, or if it is not known
 	File   string      // the name of the copy, inside the folder of the store; empty if there is none
-	Mode   fs.FileMode // permissions
+	Mode   fs.FileMode // permissions, and fs.ModeSymlink: the content is then where the link leads
 	Size   int64
 	Reason string // why there is no copy, though there was a file
+	Repo   string // where git keeps the content, if it was not copied: the folder of the repository …
+	Blob   string // … and the name of the object
 }
 
 // Existed says whether there was a file at all.
-func (v Version) Existed() bool { return v.Hash != "" || v.Reason != "" }
+func (v Version) Existed() bool { return v.Hash != "" || v.Reason != "" || v.Blob != "" }
 
 // A Store keeps the history of one session.
 type Store struct {
 	dir  string
 	opts Options
+	step func(string) // told of every step of a rewind; only tests set it
 
 	mu       sync.Mutex
 	loaded   bool
 	message  string
+	begun    []string                      // messages that are not in the index yet
+	marks    []mark                        // where messages begin, oldest first
 	messages []string                      // with changes, oldest first
 	changes  []Change                      // of these messages, oldest first
+	seq      int                           // changes that there ever were
 	versions map[string]map[string]Version // path → hash → kept content
 	numbers  map[string]int                // path → last number of a copy
+	missing  map[string][]string           // path → folders that were not there when a tool was called
 	size     int64                         // of all copies
+}
+
+// A mark says where in the order of changes a message of the user begins.
+type mark struct {
+	message string
+	seq     int
 }
 
 // Open returns the store in dir. Nothing is read or created before it is needed.
@@ -95,11 +115,41 @@ func Open(dir string, opts Options) *Store {
 	return &Store{dir: dir, opts: opts.withDefaults()}
 }
 
+// Dir is the folder of the store.
+func (s *Store) Dir() string { return s.dir }
+
+// FileLimit is the size above which contents are not copied.
+func (s *Store) FileLimit() int64 { return s.opts.FileLimit }
+
 // Begin binds the changes that follow to a message of the user.
 func (s *Store) Begin(messageID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.message == messageID {
+		return
+	}
 	s.message = messageID
+	s.begun = append(s.begun, messageID)
+}
+
+// Close notes the messages that have begun since the last change. A session without changes leaves nothing behind.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.load(); err != nil || len(s.changes) == 0 {
+		return err
+	}
+	return s.write()
+}
+
+// WillMake says that these folders, the deepest first, are not there and that a tool is about to make them for path.
+func (s *Store) WillMake(path string, dirs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.missing == nil {
+		s.missing = map[string][]string{}
+	}
+	s.missing[path] = dirs
 }
 
 // Save keeps path as it is now. It is to be called right before path becomes a content with the hash after, or is removed (after
@@ -107,112 +157,51 @@ func (s *Store) Begin(messageID string) {
 func (s *Store) Save(ctx context.Context, path, after string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.load(); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	before, fresh, err := s.keep(ctx, path)
+	before, fresh, err := s.keep(ctx, path, s.opts.FileLimit)
 	if err != nil {
 		return err
 	}
-	c := Change{ID: rand.Text()[:12], Message: s.message, Path: path, Before: before, After: after, Time: time.Now().UTC()}
-	if err := s.append(recordOf(c)); err != nil {
+	c := s.newChange(path, before, after)
+	if !before.Existed() {
+		c.Made = s.missing[path]
+	}
+	delete(s.missing, path)
+	if err := s.write(recordOf(c)); err != nil {
 		if fresh {
 			os.Remove(filepath.Join(s.dir, before.File))
 		}
 		return err
 	}
-	s.apply(recordOf(c))
 	return s.shrink()
 }
 
-// keep copies the content of path, unless that very content is kept already. fresh says that there is a new copy.
-func (s *Store) keep(ctx context.Context, path string) (v Version, fresh bool, err error) {
-	source, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Version{}, false, nil
-	}
-	if err != nil {
-		return Version{}, false, err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return Version{}, false, err
-	}
-	v = Version{Mode: info.Mode().Perm(), Size: info.Size()}
-	if info.Size() > s.opts.FileLimit {
-		v.Reason = "too large to be kept"
-		return v, false, nil
-	}
-	if v.Hash, err = hashOf(ctx, source); err != nil {
-		return Version{}, false, err
-	}
-	if kept, ok := s.versions[path][v.Hash]; ok && s.exists(kept.File) {
-		v.File = kept.File
-		return v, false, nil
-	}
-	if _, err := source.Seek(0, io.SeekStart); err != nil {
-		return Version{}, false, err
-	}
-	v.File, err = s.copy(ctx, path, source, v.Hash)
-	return v, err == nil, err
-}
-
-func (s *Store) exists(file string) bool {
-	_, err := os.Lstat(filepath.Join(s.dir, file))
-	return err == nil
-}
-
-// copy writes a content under the next free name of its path. The name is taken by a link, which fails if it exists: another process
-// may be at it too.
-func (s *Store) copy(ctx context.Context, path string, source io.Reader, hash string) (string, error) {
-	temp, err := os.CreateTemp(s.dir, ".new-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(temp.Name())
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(temp, sum), contextReader{ctx, source})
-	if err == nil {
-		err = temp.Sync()
-	}
-	if closeErr := temp.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return "", err
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != hash {
-		return "", errors.New("the file changes while it is being copied")
-	}
-	for n := s.numbers[path] + 1; ; n++ {
-		name := pathName(path) + "@v" + strconv.Itoa(n)
-		err := takeName(temp.Name(), filepath.Join(s.dir, name))
-		if err == nil {
-			return name, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", err
-		}
-	}
-}
-
-// takeName gives a file a name that nothing has yet.
-func takeName(temp, name string) error {
-	err := os.Link(temp, name)
-	if err == nil || errors.Is(err, fs.ErrExist) {
+// prepare makes the store ready for a change.
+func (s *Store) prepare() error {
+	if err := s.load(); err != nil {
 		return err
 	}
-	// There are file systems without links.
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	return os.MkdirAll(s.dir, 0o700)
+}
+
+func (s *Store) newChange(path string, before Version, after string) Change {
+	return Change{ID: rand.Text()[:12], Message: s.message, Path: path, Before: before, After: after, Time: time.Now().UTC()}
+}
+
+// Touched lists the paths that have changes.
+func (s *Store) Touched() ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.load(); err != nil {
+		return nil, err
 	}
-	f.Close()
-	return os.Rename(temp, name)
+	paths := make([]string, 0, len(s.numbers))
+	for path := range s.numbers {
+		paths = append(paths, path)
+	}
+	return paths, nil
 }
 
 // Last tells about the last change of path that is not undone: the file that holds the content before it (empty if there was
@@ -231,16 +220,24 @@ func (s *Store) Last(path string) (before, after string, err error) {
 	case i < 0:
 		return "", "", errors.New("no tool has changed it in this session")
 	}
+	if s.changes[i].Before.Blob != "" {
+		if err := s.fetch(context.Background(), []int{i}); err != nil {
+			return "", "", err
+		}
+	}
 	c := s.changes[i]
+	v := c.Before
 	switch {
-	case !c.Before.Existed():
+	case !v.Existed():
 		return "", c.After, nil
-	case c.Before.Reason != "":
-		return "", "", fmt.Errorf("its old content was not kept (%s)", c.Before.Reason)
-	case !s.exists(c.Before.File):
+	case v.Reason != "":
+		return "", "", fmt.Errorf("its old content was not kept (%s)", v.Reason)
+	case v.Mode&fs.ModeSymlink != 0:
+		return "", "", errors.New("it was a symbolic link before; restore it with ln -s")
+	case v.Blob != "" || !s.exists(v.File):
 		return "", "", errors.New("its old content is no longer in the file history")
 	}
-	return filepath.Join(s.dir, c.Before.File), c.After, nil
+	return filepath.Join(s.dir, v.File), c.After, nil
 }
 
 // last is the index of the last change of path that is not undone, or -1.
@@ -270,11 +267,7 @@ func (s *Store) Undone(_ context.Context, path string) error {
 		r.Changes = append(r.Changes, s.changes[j].ID)
 	}
 	s.changes[i].Undone = false
-	if err := s.append(r); err != nil {
-		return err
-	}
-	s.apply(r)
-	return nil
+	return s.write(r)
 }
 
 // Messages lists the messages of the user that have changes, oldest first.
@@ -284,75 +277,5 @@ func (s *Store) Messages() ([]string, error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	return append([]string(nil), s.messages...), nil
-}
-
-// A FileSince is a file that was changed since a message.
-type FileSince struct {
-	Path   string
-	Before Version // what it was when the message came
-	After  string  // the hash a tool last gave it; if the file has another now, someone else changed it. Empty: removed
-}
-
-// Since lists the files changed with or after a message of the user, in the order of their first change: what is to be
-// restored to go back to before the message. It fails if the message has no changes in the store, or none any more.
-func (s *Store) Since(messageID string) ([]FileSince, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.load(); err != nil {
-		return nil, err
-	}
-	var files []FileSince
-	at := map[string]int{}
-	reached := false
-	for _, c := range s.changes {
-		if reached = reached || c.Message == messageID; !reached {
-			continue
-		}
-		i, ok := at[c.Path]
-		if !ok {
-			i = len(files)
-			at[c.Path] = i
-			files = append(files, FileSince{Path: c.Path, Before: c.Before})
-		}
-		files[i].After = c.After
-	}
-	if !reached {
-		return nil, fmt.Errorf("no change is kept for the message %s", messageID)
-	}
-	return files, nil
-}
-
-// Open opens the content of a version.
-func (s *Store) Open(v Version) (*os.File, error) {
-	if v.File == "" {
-		return nil, fs.ErrNotExist
-	}
-	return os.Open(filepath.Join(s.dir, v.File))
-}
-
-func pathName(path string) string {
-	sum := sha256.Sum256([]byte(path))
-	return hex.EncodeToString(sum[:8])
-}
-
-func hashOf(ctx context.Context, r io.Reader) (string, error) {
-	sum := sha256.New()
-	if _, err := io.Copy(sum, contextReader{ctx, r}); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// contextReader stops reading when ctx ends.
-type contextReader struct {
-	ctx context.Context
-	in  io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.in.Read(p)
+	return slices.Clone(s.messages), nil
 }

@@ -255,7 +255,7 @@ func TestSweepRemovesOldSessionsOnly(t *testing.T) {
 	for _, name := range []string{"old", "mine"} {
 		os.Chtimes(filepath.Join(root, name, indexName), past, past)
 	}
-	if err := Sweep(root, 24*time.Hour, "mine"); err != nil {
+	if err := Sweep(root, 24*time.Hour, 0, "mine"); err != nil {
 		t.Fatal(err)
 	}
 	entries, _ := os.ReadDir(root)

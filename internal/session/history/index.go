@@ -19,28 +19,34 @@ const indexName = "index.jsonl"
 
 // A record is one line of the index.
 type record struct {
-	Op      string      `json:"op"` // change, undone, drop
-	ID      string      `json:"id,omitempty"`
-	Changes []string    `json:"changes,omitempty"` // undone: the changes that cancel out; drop: those forgotten
-	Message string      `json:"message,omitempty"`
-	Path    string      `json:"path,omitempty"`
-	Hash    string      `json:"hash,omitempty"`
-	File    string      `json:"file,omitempty"`
-	Mode    fs.FileMode `json:"mode,omitempty"`
-	Size    int64       `json:"size,omitempty"`
-	Reason  string      `json:"reason,omitempty"`
-	After   string      `json:"after,omitempty"`
-	Time    time.Time   `json:"time,omitzero"`
+	Op        string      `json:"op"` // begin, change, kept, undone, drop
+	ID        string      `json:"id,omitempty"`
+	Changes   []string    `json:"changes,omitempty"` // undone: the changes that cancel out; drop: those forgotten
+	Message   string      `json:"message,omitempty"`
+	Path      string      `json:"path,omitempty"`
+	Hash      string      `json:"hash,omitempty"`
+	File      string      `json:"file,omitempty"`
+	Mode      fs.FileMode `json:"mode,omitempty"`
+	Size      int64       `json:"size,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
+	Repo      string      `json:"repo,omitempty"`
+	Blob      string      `json:"blob,omitempty"`
+	After     string      `json:"after,omitempty"`
+	AfterMode fs.FileMode `json:"afterMode,omitempty"`
+	Made      []string    `json:"made,omitempty"`
+	Doubt     string      `json:"doubt,omitempty"`
+	Time      time.Time   `json:"time,omitzero"`
 }
 
 func recordOf(c Change) record {
-	return record{Op: "change", ID: c.ID, Message: c.Message, Path: c.Path, Hash: c.Before.Hash, File: c.Before.File, Mode: c.Before.Mode,
-		Size: c.Before.Size, Reason: c.Before.Reason, After: c.After, Time: c.Time}
+	b := c.Before
+	return record{Op: "change", ID: c.ID, Message: c.Message, Path: c.Path, Hash: b.Hash, File: b.File, Mode: b.Mode, Size: b.Size, Reason: b.Reason,
+		Repo: b.Repo, Blob: b.Blob, After: c.After, AfterMode: c.AfterMode, Made: c.Made, Doubt: c.Doubt, Time: c.Time}
 }
 
 func (r record) change() Change {
-	return Change{ID: r.ID, Message: r.Message, Path: r.Path, After: r.After, Time: r.Time,
-		Before: Version{Hash: r.Hash, File: r.File, Mode: r.Mode, Size: r.Size, Reason: r.Reason}}
+	return Change{ID: r.ID, Message: r.Message, Path: r.Path, After: r.After, AfterMode: r.AfterMode, Made: r.Made, Doubt: r.Doubt, Time: r.Time,
+		Before: Version{Hash: r.Hash, File: r.File, Mode: r.Mode, Size: r.Size, Reason: r.Reason, Repo: r.Repo, Blob: r.Blob}}
 }
 
 // load reads the index, once.
@@ -49,7 +55,7 @@ func (s *Store) load() error {
 		return nil
 	}
 	s.versions, s.numbers = map[string]map[string]Version{}, map[string]int{}
-	s.messages, s.changes, s.size = nil, nil, 0
+	s.messages, s.changes, s.marks, s.size, s.seq = nil, nil, nil, 0, 0
 	f, err := os.Open(filepath.Join(s.dir, indexName))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.loaded = true
@@ -77,20 +83,45 @@ func (s *Store) load() error {
 	}
 }
 
-// append writes a line to the index and makes sure that it stays there. A torn line before it is closed first.
-func (s *Store) append(r record) error {
-	line, err := json.Marshal(r)
-	if err != nil {
+// write brings records to the index, behind the messages that began before them, and makes sure that they stay there.
+func (s *Store) write(records ...record) error {
+	all := make([]record, 0, len(s.begun)+len(records))
+	for _, m := range s.begun {
+		all = append(all, record{Op: "begin", Message: m})
+	}
+	all = append(all, records...)
+	if len(all) == 0 {
+		return nil
+	}
+	if err := s.append(all); err != nil {
 		return err
+	}
+	s.begun = nil
+	for _, r := range all {
+		s.apply(r)
+	}
+	return nil
+}
+
+// append writes lines to the index with one write. A torn line before them is closed first.
+func (s *Store) append(records []record) error {
+	var lines bytes.Buffer
+	encode := json.NewEncoder(&lines)
+	encode.SetEscapeHTML(false)
+	for _, r := range records {
+		if err := encode.Encode(r); err != nil {
+			return err
+		}
 	}
 	f, err := os.OpenFile(filepath.Join(s.dir, indexName), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
+	text := lines.Bytes()
 	if torn(f) {
-		line = append([]byte("\n"), line...)
+		text = append([]byte("\n"), text...)
 	}
-	_, err = f.Write(append(line, '\n'))
+	_, err = f.Write(text)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -114,8 +145,15 @@ func torn(f *os.File) bool {
 // apply brings the state in memory up to date with a record.
 func (s *Store) apply(r record) {
 	switch r.Op {
+	case "begin":
+		s.begin(r.Message)
 	case "change":
 		s.addChange(r.change())
+	case "kept":
+		if i := slices.IndexFunc(s.changes, func(c Change) bool { return c.ID == r.ID }); i >= 0 {
+			s.changes[i].Before = r.change().Before
+			s.addVersion(s.changes[i])
+		}
 	case "undone":
 		for i := range s.changes {
 			if s.changes[i].Path == r.Path && slices.Contains(r.Changes, s.changes[i].ID) {
@@ -127,13 +165,31 @@ func (s *Store) apply(r record) {
 	}
 }
 
+// begin marks where the changes of a message begin.
+func (s *Store) begin(message string) {
+	if n := len(s.marks); n > 0 && s.marks[n-1].seq == s.seq && s.marks[n-1].message == message {
+		return
+	}
+	s.marks = append(s.marks, mark{message, s.seq})
+}
+
 func (s *Store) addChange(c Change) {
-	s.changes = append(s.changes, c)
 	if !slices.Contains(s.messages, c.Message) {
 		s.messages = append(s.messages, c.Message)
+		if !slices.ContainsFunc(s.marks, func(m mark) bool { return m.message == c.Message }) {
+			s.begin(c.Message)
+		}
 	}
+	c.seq = s.seq
+	s.seq++
+	s.changes = append(s.changes, c)
+	s.numbers[c.Path] = max(s.numbers[c.Path], 0)
+	s.addVersion(c)
+}
+
+// addVersion remembers the copy of the content before a change.
+func (s *Store) addVersion(c Change) {
 	if c.Before.File == "" {
-		s.numbers[c.Path] = max(s.numbers[c.Path], 0)
 		return
 	}
 	if n, err := strconv.Atoi(c.Before.File[strings.LastIndex(c.Before.File, "@v")+2:]); err == nil {
@@ -158,7 +214,7 @@ func (s *Store) shrink() error {
 				r.Changes = append(r.Changes, c.ID)
 			}
 		}
-		if err := s.append(r); err != nil {
+		if err := s.append([]record{r}); err != nil {
 			return err
 		}
 		for _, file := range s.forget(r.Changes) {
@@ -168,49 +224,33 @@ func (s *Store) shrink() error {
 	return nil
 }
 
-// forget drops changes and returns the copies that no other change needs.
+// forget drops changes and returns the copies that no other change needs. A message from before a dropped change is no longer known:
+// what there was then cannot be restored whole.
 func (s *Store) forget(ids []string) (unneeded []string) {
+	drop := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		drop[id] = true
+	}
 	var dropped []Change
+	needed := map[string]bool{} // copies
+	left := map[string]bool{}   // messages
+	upTo := -1
 	s.changes = slices.DeleteFunc(s.changes, func(c Change) bool {
-		if slices.Contains(ids, c.ID) {
-			dropped = append(dropped, c)
+		if drop[c.ID] {
+			dropped, upTo = append(dropped, c), max(upTo, c.seq)
 			return true
 		}
+		needed[c.Before.File], left[c.Message] = true, true
 		return false
 	})
 	for _, d := range dropped {
-		needed := slices.ContainsFunc(s.changes, func(c Change) bool { return c.Path == d.Path && c.Before.File == d.Before.File })
-		if kept, ok := s.versions[d.Path][d.Before.Hash]; ok && !needed {
+		if kept, ok := s.versions[d.Path][d.Before.Hash]; ok && !needed[kept.File] {
 			unneeded = append(unneeded, kept.File)
 			s.size -= kept.Size
 			delete(s.versions[d.Path], d.Before.Hash)
 		}
 	}
-	s.messages = slices.DeleteFunc(s.messages, func(m string) bool {
-		return !slices.ContainsFunc(s.changes, func(c Change) bool { return c.Message == m })
-	})
+	s.messages = slices.DeleteFunc(s.messages, func(m string) bool { return !left[m] })
+	s.marks = slices.DeleteFunc(s.marks, func(m mark) bool { return m.seq <= upTo })
 	return unneeded
-}
-
-// Sweep removes the histories of sessions below root that nothing was written to for the given time. keep names a session that stays.
-func Sweep(root string, olderThan time.Duration, keep string) error {
-	entries, err := os.ReadDir(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var problems []error
-	for _, e := range entries {
-		if !e.IsDir() || e.Name() == keep {
-			continue
-		}
-		dir := filepath.Join(root, e.Name())
-		info, err := os.Stat(filepath.Join(dir, indexName)) // without an index it is not ours
-		if err == nil && time.Since(info.ModTime()) > olderThan {
-			problems = append(problems, os.RemoveAll(dir))
-		}
-	}
-	return errors.Join(problems...)
 }

@@ -270,10 +270,11 @@ func (x *Index) Clean(i int, s Stat) bool {
 		return false
 	}
 	field := func(n int) uint32 { return binary.BigEndian.Uint32(x.data[e.at+4*n:]) }
-	if field(2) != s.MtimeSec || field(9) != s.Size || field(5) != s.Inode || field(0) != s.CtimeSec {
+	if field(2) != s.MtimeSec || field(9) != s.Size || field(3) != 0 && field(3) != s.MtimeNsec {
 		return false
 	}
-	if field(3) != 0 && field(3) != s.MtimeNsec || field(1) != 0 && field(1) != s.CtimeNsec {
+	// Where there are no inodes and no times of change, s has none either.
+	if s.Inode != 0 && field(5) != s.Inode || s.CtimeSec != 0 && (field(0) != s.CtimeSec || field(1) != 0 && field(1) != s.CtimeNsec) {
 		return false
 	}
 	if s.Size == 0 && x.OID(i) != emptyBlob(x.oidLen) {

@@ -1,0 +1,71 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Sweep removes the histories of sessions below root that nothing was written to for the given time, and then the oldest ones until the
+// rest has no more than limit bytes (0: any). keep names a session that stays.
+func Sweep(root string, olderThan time.Duration, limit int64, keep string) error {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	type kept struct {
+		dir  string
+		used time.Time
+		size int64
+	}
+	var problems []error
+	var rest []kept
+	total := int64(0)
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		dir := filepath.Join(root, e.Name())
+		info, err := os.Stat(filepath.Join(dir, indexName)) // without an index it is not ours
+		switch {
+		case err != nil:
+		case e.Name() == keep:
+			total += sizeOf(dir)
+		case time.Since(info.ModTime()) > olderThan:
+			problems = append(problems, os.RemoveAll(dir))
+		case limit > 0:
+			k := kept{dir, info.ModTime(), sizeOf(dir)}
+			total += k.size
+			rest = append(rest, k)
+		}
+	}
+	slices.SortFunc(rest, func(a, b kept) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir)) })
+	for _, k := range rest {
+		if limit <= 0 || total <= limit {
+			break
+		}
+		problems = append(problems, os.RemoveAll(k.dir))
+		total -= k.size
+	}
+	return errors.Join(problems...)
+}
+
+// sizeOf is the size of the files of a store.
+func sizeOf(dir string) (size int64) {
+	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			if info, err := e.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
+}
