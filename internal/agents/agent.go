@@ -79,6 +79,9 @@ func (a *Agent) policy() guard.Policy {
 		return a.seat.Policy()
 	}
 	above := a.parent.policy()
+	if c := a.copyOf(); c != nil && c.Policy != nil {
+		above = c.Policy(above)
+	}
 	if a.mode == "" && a.denied == nil {
 		return above
 	}
@@ -241,6 +244,23 @@ func withMissing(pool []*tool.Tool, parents *tool.Set) []*tool.Tool {
 		}
 	}
 	return pool
+}
+
+// copyOf is the copy of the project that the agent works in, if it has one of its own.
+func (a *Agent) copyOf() *Isolation {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.copied
+}
+
+// held keeps calls inside the copy of the project that the agent, or the nearest one above it, works in.
+func (a *Agent) held() tool.Middleware {
+	for b := a; b != nil; b = b.parent {
+		if c := b.copyOf(); c != nil && c.Hold != nil {
+			return c.Hold(func() string { return a.cwd })
+		}
+	}
+	return func(next tool.Handler) tool.Handler { return next }
 }
 
 // folder finds the folder that an agent is to work in.

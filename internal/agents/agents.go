@@ -55,13 +55,14 @@ type Options struct {
 	// oldest rounds are cut.
 	Compact func(p Post, request func() llm.Request, book func(string, llm.Usage, time.Duration)) (loop.Compactor, llm.Model)
 
-	Gate    func(Post) tool.Middleware                      // the permission gate of one agent
-	System  func(prompt string, p Post) []llm.SystemBlock   // the system prompt of one agent
-	Opening func(d *Definition, p Post) []string            // reminders before its first prompt; nil: none
-	Facts   func() hook.Facts                               // about the session, for hooks
-	Isolate func(context.Context, Post) (*Isolation, error) // a worktree for one agent; nil: there are none
-	Servers Servers                                         // the MCP servers of the session; nil: there are none
-	Keep    Keeper                                          // nil: conversations are in memory only
+	Gate    func(Post) tool.Middleware                    // the permission gate of one agent
+	System  func(prompt string, p Post) []llm.SystemBlock // the system prompt of one agent
+	Opening func(d *Definition, p Post) []string          // reminders before its first prompt; nil: none
+	Facts   func() hook.Facts                             // about the session, for hooks
+	// Isolate gives an agent a worktree; before is the one that it had in an earlier run, or "". nil: there are none.
+	Isolate func(ctx context.Context, p Post, before string) (*Isolation, error)
+	Servers Servers // the MCP servers of the session; nil: there are none
+	Keep    Keeper  // nil: conversations are in memory only
 	Jobs    *job.Registry
 	TaskDir string // where the outputs of background agents go
 	Emit    func(event.Event)
@@ -123,9 +124,12 @@ type Servers interface {
 	Await(ctx context.Context, names []string) error
 }
 
-// An Isolation is a copy of the project for one agent.
+// An Isolation is a copy of the project for one agent and those it starts. Only Dir is needed.
 type Isolation struct {
-	Dir string
+	Dir     string                                  // where the agent works
+	Opening string                                  // what it is told about it
+	Policy  func(guard.Policy) guard.Policy         // the policy of the project as it holds in the copy
+	Hold    func(cwd func() string) tool.Middleware // refuses calls that would leave the copy
 	// Release is called when the agent has ended. What it returns, such as the branch with the changes, joins the agent's result.
 	Release func(context.Context) (report string)
 }

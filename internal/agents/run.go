@@ -192,8 +192,11 @@ func (a *Agent) work(ctx context.Context, r *run, first []loop.Entry) outcome {
 	if err != nil {
 		return outcome{status: failed, note: "there is no worktree for it: " + err.Error()}
 	}
+	if copied != nil && copied.Opening != "" {
+		first[0].Message = withReminders(first[0].Message, []string{copied.Opening})
+	}
 	out := a.converse(ctx, r, first)
-	if copied != nil {
+	if copied != nil && copied.Release != nil {
 		out.report = copied.Release(context.WithoutCancel(ctx))
 	}
 	return out
@@ -273,7 +276,7 @@ func (a *Agent) loop(r *run) *loop.Loop {
 	c, limits := a.crew, a.crew.Limits()
 	l := &loop.Loop{
 		Model: c.Model, Request: a.seat.Request, Tools: a.seat.Tools,
-		Handle: tool.Chain(tool.Run, hook.Wrap(a.seat.Hooks, nil), c.Gate(a.post())),
+		Handle: tool.Chain(tool.Run, hook.Wrap(a.seat.Hooks, nil), a.held(), c.Gate(a.post())),
 		Log:    a.log(), Ledger: ledger{r}, Emit: r.hear, Window: c.Window, Spill: c.Spill, NewID: uuid.NewString,
 		Limits:   loop.Limits{BudgetUSD: limits.SessionUSD, Parallel: limits.Calls, Spent: func() bool { return c.budget.over(a.purse) != "" }},
 		Inbox:    a.inbox,
@@ -320,16 +323,19 @@ func (a *Agent) isolated(ctx context.Context) (*Isolation, error) {
 	if !a.isolate {
 		return nil, nil
 	}
-	if a.copied != nil {
-		if _, err := os.Stat(a.copied.Dir); err == nil {
-			return a.copied, nil
+	before := ""
+	if old := a.copyOf(); old != nil {
+		if _, err := os.Stat(old.Dir); err == nil {
+			before = old.Dir
 		}
 	}
-	copied, err := a.crew.Isolate(ctx, a.post())
+	copied, err := a.crew.Isolate(ctx, a.post(), before)
 	if err != nil {
 		return nil, err
 	}
+	a.mu.Lock()
 	a.copied, a.cwd = copied, copied.Dir
+	a.mu.Unlock()
 	log := a.log()
 	if err := a.equip(); err != nil {
 		return nil, err

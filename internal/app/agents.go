@@ -51,7 +51,7 @@ func (e *engine) openAgents() error {
 		Model: e.brain.model, Request: e.brain.requestTo, Window: e.brain.limits, Ledger: e.ledger, Price: e.brain.Cost,
 		Override: env("CLAUDE_CODE_SUBAGENT_MODEL"), Small: e.smallModel, Compact: e.agentCompactor,
 		Gate: e.gateOf, System: e.agentSystem, Opening: e.agentOpening, Facts: e.hookFacts,
-		Servers: agentServers{e}, Jobs: e.jobs, TaskDir: e.place.taskDir(), Emit: e.emit, Spill: e.spill,
+		Isolate: e.isolate, Servers: agentServers{e}, Jobs: e.jobs, TaskDir: e.place.taskDir(), Emit: e.emit, Spill: e.spill,
 		Forking: a.forking, Foreground: !e.staysOpen() || env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1", AutoBackground: autoBackground,
 		ForwardText: func() bool {
 			a.mu.Lock()
@@ -115,7 +115,7 @@ func (e *engine) beAgent(set config.Settings) error {
 		fmt.Fprintf(e.world.Stderr, "The setting agent counts for nothing: %v\n", err)
 		return nil
 	}
-	for _, text := range d.Missing(false, anyServer{}) {
+	for _, text := range d.Missing(true, anyServer{}) {
 		fmt.Fprintf(e.world.Stderr, "Agent %s: %s.\n", d.Name, text)
 	}
 	e.agents.self = d

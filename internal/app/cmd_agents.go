@@ -48,7 +48,7 @@ func runAgents(_ context.Context, w World, args []string) error {
 				fmt.Fprintf(w.Stdout, "  %s: %s\n", line[0], line[1])
 			}
 		}
-		for _, text := range d.Missing(false, anyServer{}) {
+		for _, text := range d.Missing(true, anyServer{}) {
 			fmt.Fprintf(w.Stdout, "  note: %s\n", text)
 		}
 	}
