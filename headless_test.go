@@ -213,3 +213,14 @@ func TestAKilledGoferLeavesNoProcess(t *testing.T) {
 	cmd.Wait()
 	eventually(t, 3*time.Second, "all commands are gone", func() bool { return len(alive(mark)) == 0 })
 }
+
+func TestTheFirstRequestIsSmall(t *testing.T) {
+	t.Parallel()
+	server := script.Serve(t, "turn\ntext hi\n")
+	if out, err := goferCommand(t, server, "-p", "go").CombinedOutput(); err != nil {
+		t.Fatalf("%s %v", out, err)
+	}
+	if n := len(server.Requests()[0].Body); n > 24_000 {
+		t.Errorf("the first request in an empty project has %d bytes", n)
+	}
+}
