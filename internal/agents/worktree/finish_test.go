@@ -227,7 +227,7 @@ func TestOpenForeignTree(t *testing.T) {
 		t.Error("a tree in use was opened")
 	}
 	ours.lock.release(false)
-	if tree, err = Open(t.Context(), repo, ours.Path, Options{}); err != nil {
+	if tree, err = Open(t.Context(), repo, filepath.Join(ours.Path, "sub"), Options{}); err != nil || tree.Path != ours.Path {
 		t.Fatal(err)
 	}
 	if o := finish(t, tree); o.Removed {
@@ -265,6 +265,18 @@ func TestHooksInThePlaceOfGit(t *testing.T) {
 	}
 	if o, err := tree.Remove(t.Context(), true); err != nil || !o.Removed || !slices.Equal(removed, []string{dir}) {
 		t.Errorf("%+v, %v, %v", o, err, removed)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), repo, dir, Options{}); err == nil {
+		t.Error("any folder was opened")
+	}
+	if tree, err := Open(t.Context(), repo, dir, Options{Adopt: true}); err != nil || tree.Path != dir {
+		t.Errorf("%+v, %v", tree, err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
 	}
 	// A hook that makes a clone: then git knows.
 	hooks.Create = func(context.Context, string) (string, bool, error) {

@@ -40,6 +40,19 @@ func (l list) at(path string) (entry, bool) {
 	return entry{}, false
 }
 
+// holding finds the innermost tree that a path is in.
+func (l list) holding(path string) (entry, bool) {
+	var best entry
+	for _, p := range names(path) {
+		for _, e := range l {
+			if within(p, e.path) && len(e.path) > len(best.path) {
+				best = e
+			}
+		}
+	}
+	return best, best.path != ""
+}
+
 // listed asks git for all trees.
 func (r *Repo) listed(ctx context.Context) (list, error) {
 	out, err := r.ask(ctx, "worktree", "list", "--porcelain", "-z")

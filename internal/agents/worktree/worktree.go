@@ -34,6 +34,7 @@ type Options struct {
 	Sparse []string // check out only these folders
 	Links  []string // folders to link from the repository's own tree, such as node_modules
 	Reuse  bool     // a worktree of this name that is there already is taken, unless somebody works in it
+	Adopt  bool     // for Open: a folder that is no worktree of git's is taken too, because a hook of ours made it
 	Hooks  Hooks
 }
 
@@ -184,25 +185,35 @@ func (r *Repo) reopen(ctx context.Context, slug string, o Options) (*Tree, error
 	return t, nil
 }
 
-// Open enters a worktree of the repository that dir is in, whoever made it. Finish never removes it.
+// Open enters a worktree of the repository that dir is in, whoever made it. The path may be of a folder inside it. Finish never removes it.
 func Open(ctx context.Context, dir, path string, o Options) (*Tree, error) {
-	r, err := Find(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	listed, err := r.listed(ctx)
-	if err != nil {
+	r, err := Find(ctx, dir)
+	if err != nil && !o.Adopt {
 		return nil, err
 	}
-	e, ok := listed.at(path)
+	var e entry
+	found := false
+	if err == nil {
+		listed, err := r.listed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		e, found = listed.holding(path)
+	}
 	switch {
-	case !ok || e.bare:
+	case (!found || same(e.path, r.Main)) && o.Adopt:
+		t, err := hooked(ctx, dir, filepath.Base(path), path, o, nil)
+		if t != nil {
+			t.adopted, t.Reused = true, true
+		}
+		return t, err
+	case !found || e.bare:
 		return nil, fmt.Errorf("%s is not a worktree of this repository; git worktree list shows those it has", path)
 	case same(e.path, r.Main):
-		return nil, fmt.Errorf("%s is the repository's own tree, not a worktree", path)
+		return nil, fmt.Errorf("%s is in the repository's own tree, not in a worktree", path)
 	case e.missing():
 		return nil, fmt.Errorf("the folder of the worktree %s is gone; gofer worktree prune clears what is left of it", path)
 	}
