@@ -53,6 +53,7 @@ func commands() []command {
 	return []command{
 		{"config", "read, change, explain and check settings", runConfig},
 		{"perms", "explain what the permission rules say about a command", runPerms},
+		{"mcp", "add, list, check and remove MCP servers; serve gofer's tools to others", runMCP},
 		{"sessions", "list, show, search, check, export and remove sessions", runSessions},
 		{"cost", "what sessions have cost, by day, model, project, agent or tool", runCost},
 		{"doctor", "look whether everything is in order; --prove attacks the sandbox and the rules", runDoctor},

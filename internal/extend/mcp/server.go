@@ -153,15 +153,18 @@ func (s *server) later() {
 // lost notes that a connection has ended by itself. A server that runs here and is known waits for its next use; all others come back.
 func (s *server) lost(l *link) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.link != l || s.stopped {
-		return
+	mine := s.link == l && !s.stopped
+	if mine {
+		s.link, s.state, s.err = nil, Pending, nil
+		if l.command == nil {
+			s.later()
+		}
+		s.hub.work.Go(l.end)
 	}
-	s.link, s.state, s.err = nil, Pending, nil
-	if l.command == nil {
-		s.later()
+	s.mu.Unlock()
+	if mine {
+		s.hub.o.Changed(s.cfg.Name)
 	}
-	s.hub.work.Go(l.end)
 }
 
 // drop gives a connection up that does not work any more.
