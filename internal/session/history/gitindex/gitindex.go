@@ -308,8 +308,24 @@ func (x *Index) Size(i int) int64 {
 // Link says that the entry is a symbolic link.
 func (x *Index) Link(i int) bool { return x.Entries[i].mode&typeMask == typeLink }
 
-// Tracks says whether files below a folder are tracked.
-func (x *Index) Tracks(dir string) bool {
-	i, _ := x.Find(dir + "/")
-	return i < len(x.Entries) && strings.HasPrefix(x.Entries[i].Path, dir+"/")
+// A Folder is the part of an index that lies in one folder.
+type Folder struct {
+	entries []Entry
+	prefix  int
+}
+
+// Folder returns the part of the index in a folder; "" is the top.
+func (x *Index) Folder(dir string) Folder {
+	if dir == "" {
+		return Folder{x.Entries, 0}
+	}
+	from, _ := x.Find(dir + "/")
+	to, _ := x.Find(dir + "0") // the character behind the slash
+	return Folder{x.Entries[from:to], len(dir) + 1}
+}
+
+// Has says whether the file with this name in the folder is tracked.
+func (f Folder) Has(name string) bool {
+	_, ok := slices.BinarySearchFunc(f.entries, name, func(e Entry, name string) int { return strings.Compare(e.Path[f.prefix:], name) })
+	return ok
 }

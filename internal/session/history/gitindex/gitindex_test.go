@@ -79,8 +79,9 @@ func TestTheIndexIsReadAsGitReadsIt(t *testing.T) {
 				if i, ok := x.Find("link"); !ok || !x.Link(i) {
 					t.Error("the link is not known as one")
 				}
-				if !x.Tracks("deep/er") || x.Tracks("dee") {
-					t.Error("folders with tracked files are told wrongly")
+				deep := x.Folder("deep/er")
+				if !deep.Has("file name.txt") || deep.Has("file name") || deep.Has("a") || !x.Folder("").Has("a.b") || x.Folder("dee").Has("p/er/file name.txt") {
+					t.Error("files in folders are told wrongly")
 				}
 			})
 		}

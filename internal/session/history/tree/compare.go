@@ -33,7 +33,7 @@ func (w *Watch) record(ctx context.Context, began time.Time, doubt string) error
 		w.stage.drop(l)
 	}
 	if err == nil && !whole {
-		err = fmt.Errorf("the working directory is too large to see everything that the command changed within %v", w.opts.First)
+		err = fmt.Errorf("the working directory is too large to see everything that the command changed within %v", w.opts.Look)
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (s stat) changedMode(before stat, absent bool) (mode fileMode) {
 func (c *comparison) compareRoot(ctx context.Context, r *root) bool {
 	var mu sync.Mutex
 	var changed []candidate
-	deadline := time.Now().Add(c.watch.opts.First)
+	deadline := time.Now().Add(c.watch.opts.Look)
 	l := r.both(deadline, c.watch.opts, func(from, to int, deadline time.Time) ([]file, bool) {
 		mine, whole := r.compareTracked(from, to, deadline)
 		mu.Lock()

@@ -188,36 +188,37 @@ func (w *walker) enter(abs, rel string, rules Rules) {
 	if rules != nil {
 		rules = rules.Enter(abs, hasRules, isRepo)
 	}
-	prefix := rel
+	w.list(abs, rel, entries, rules)
+}
+
+// list goes through the entries of a folder.
+func (w *walker) list(abs, rel string, entries []fs.DirEntry, rules Rules) {
+	tracked := w.root.index.Folder(rel)
 	if rel != "" {
-		prefix += "/"
+		rel += "/"
 	}
 	whole := true
 	for _, e := range entries {
 		name := e.Name()
+		if !e.IsDir() && (e.Type()&^fs.ModeSymlink != 0 || tracked.Has(name)) || name == ".git" {
+			continue // a pipe or a device, or looked at with the other tracked files
+		}
 		path := abs + string(filepath.Separator) + name
+		ignored := rules != nil && rules.Ignores(path, name, e.IsDir())
 		switch {
-		case e.IsDir() && name == ".git":
-		case e.IsDir() && rules != nil && rules.Ignores(path, name, true):
-			w.dirs[prefix+name] = false
+		case e.IsDir() && ignored:
+			w.dirs[rel+name] = false
 		case e.IsDir():
-			w.enter(path, prefix+name, rules)
-		case e.Type()&^fs.ModeSymlink != 0: // a pipe, a device
-		default:
-			whole = w.add(path, prefix+name, name, rules) && whole
+			w.enter(path, rel+name, rules)
+		case !ignored:
+			whole = w.add(path) && whole
 		}
 	}
-	w.dirs[rel] = whole && !w.over
+	w.dirs[strings.TrimSuffix(rel, "/")] = whole && !w.over
 }
 
-// add takes a file, unless git tracks it or it is ignored. It reports false if there were too many.
-func (w *walker) add(path, rel, name string, rules Rules) bool {
-	if _, tracked := w.root.index.Find(rel); tracked {
-		return true
-	}
-	if rules != nil && rules.Ignores(path, name, false) {
-		return true
-	}
+// add takes a file. It reports false if there were too many.
+func (w *walker) add(path string) bool {
 	if len(w.files) >= w.most {
 		w.over = true
 		return false

@@ -32,8 +32,7 @@ type Options struct {
 	Home  string                 // never walked, nor is any folder above it
 	Rules func(dir string) Rules // what is ignored because of the folders above dir; nil: nothing is ignored
 
-	First     time.Duration // for the first look, when nothing is in the system's caches; 1 s
-	Look      time.Duration // for each other look; 150 ms
+	Look      time.Duration // for one look; 1 s, which is reached only by very large folders that are not in the system's caches
 	Entries   int           // files that git does not track; 20,000
 	CopyFile  int64         // bytes of a file that is copied beforehand; 4 MiB
 	CopyTotal int64         // bytes of all of them; 32 MiB
@@ -41,13 +40,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
+	if o.Look == 0 {
+		o.Look = time.Second
 	}
-	set(&o.First, time.Second)
-	set(&o.Look, 150*time.Millisecond)
 	if o.Entries == 0 {
 		o.Entries = 20_000
 	}
@@ -142,11 +137,7 @@ func (w *Watch) prepare(ctx context.Context) {
 			w.roots[dir] = r
 		}
 		seen[dir] = true
-		limit := w.opts.Look
-		if !known {
-			limit = w.opts.First
-		}
-		deadline := time.Now().Add(limit)
+		deadline := time.Now().Add(w.opts.Look)
 		r.refresh(w.opts.Rules)
 		look := r.look(deadline, w.opts)
 		for _, f := range look.files {

@@ -379,7 +379,7 @@ func TestLimitsNeverCostAFile(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]tree.Options{
 		"entries": {Entries: 5},
-		"time":    {First: time.Nanosecond, Look: time.Nanosecond},
+		"time":    {Look: time.Nanosecond},
 		"bytes":   {CopyTotal: 10},
 		"size":    {CopyFile: 2},
 	} {
@@ -481,3 +481,5 @@ func TestLateChangesAreNamedAndLeft(t *testing.T) {
 		t.Errorf("left %q, want %q", left, want)
 	}
 }
+
+func treeOptions() tree.Options { return tree.Options{} }
