@@ -10,9 +10,12 @@ import (
 	"gofer/internal/event"
 )
 
-// keepEvents is how many events stay in memory for those who join late, and how far the slowest watcher may lag before
-// whoever emits has to wait for it.
-const keepEvents = 4096
+const (
+	// keepEvents is how many events stay in memory for those who join late. They hold results of tools, so they are few.
+	keepEvents = 256
+	// maxLag is how far the slowest watcher may be behind before whoever emits has to wait for it.
+	maxLag = 1024
+)
 
 // A Record is an event in its place.
 type Record struct {
@@ -43,12 +46,11 @@ func newEventLog() *eventLog {
 func (l *eventLog) emit(e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.lag() >= keepEvents && !l.closed {
+	for l.lag() >= maxLag && !l.closed {
 		l.changed.Wait()
 	}
 	l.records = append(l.records, Record{Seq: l.first + len(l.records), UUID: uuid.NewString(), Event: e})
-	if len(l.records) >= 2*keepEvents {
-		drop := len(l.records) - keepEvents
+	if drop := len(l.records) - max(keepEvents, l.lag()); drop >= keepEvents {
 		l.records = append([]Record(nil), l.records[drop:]...)
 		l.first += drop
 	}
@@ -108,7 +110,7 @@ func (l *eventLog) next(ctx context.Context, w *watcher) (Record, bool) {
 	w.next = max(w.next, l.first)
 	r := l.records[w.next-l.first]
 	w.next++
-	if l.lag() == keepEvents-1 {
+	if l.lag() == maxLag-1 {
 		l.changed.Broadcast() // an emitter may wait
 	}
 	return r, true

@@ -47,9 +47,13 @@ func (c *cleaner) step(raw []byte) int {
 			c.out = c.out[:len(c.out)-n]
 		}
 		return 1
-	case b == '\t' || b >= ' ' && b < 0x7f:
-		c.add(raw[:1])
-		return 1
+	case printable(b):
+		n := 1
+		for n < len(raw) && printable(raw[n]) {
+			n++
+		}
+		c.add(raw[:n]) // most output is runs of these
+		return n
 	case b == 0x07: // the bell
 		return 1
 	case b < utf8.RuneSelf:
@@ -65,6 +69,8 @@ func (c *cleaner) step(raw []byte) int {
 	}
 	return n
 }
+
+func printable(b byte) bool { return b == '\t' || b >= ' ' && b < 0x7f }
 
 func (c *cleaner) add(p []byte) {
 	if c.over {
