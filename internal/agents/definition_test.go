@@ -183,3 +183,10 @@ func FuzzParseMarkdown(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkLoad is what the built-in agents cost a session that starts.
+func BenchmarkLoad(b *testing.B) {
+	for b.Loop() {
+		agents.Load()
+	}
+}

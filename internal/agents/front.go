@@ -57,6 +57,9 @@ func splitFront(data []byte) (front, body string, err error) {
 // readYAML reads the front matter. People write descriptions with colons in them that YAML proper refuses; then the simple lines
 // are quoted and it is tried once more.
 func readYAML(text string) (map[string]any, error) {
+	if values, ok := readPlain(text); ok {
+		return values, nil
+	}
 	values := map[string]any{}
 	err := yaml.Unmarshal([]byte(text), &values)
 	if err == nil {
@@ -67,6 +70,42 @@ func readYAML(text string) (map[string]any, error) {
 		return notNil(lenient), nil
 	}
 	return nil, fmt.Errorf("the front matter is not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+}
+
+// readPlain reads a front matter that is nothing but lines "name: words", as most are, in a hundredth of the time. What could mean anything else
+// to YAML is left to it.
+func readPlain(text string) (map[string]any, bool) {
+	values := map[string]any{}
+	for line := range strings.Lines(text) {
+		name, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		value = strings.TrimSpace(value)
+		if !found || !plainWord(name) || value == "" || values[name] != nil || stumbles(value) || !startsPlain(value) {
+			return nil, false
+		}
+		values[name] = value
+	}
+	return values, true
+}
+
+func plainWord(s string) bool {
+	for _, r := range s {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// startsPlain reports whether a value is text to YAML: it begins with a letter and is none of the words that mean something else.
+func startsPlain(value string) bool {
+	if !plainWord(value[:1]) {
+		return false
+	}
+	switch strings.ToLower(value) {
+	case "true", "false", "yes", "no", "on", "off", "null", "y", "n":
+		return false
+	}
+	return true
 }
 
 func notNil(values map[string]any) map[string]any {

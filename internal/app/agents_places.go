@@ -94,8 +94,15 @@ func (e *engine) agentSurfaces() []trust.Surface {
 	if e.flags.Bare || e.flags.SafeMode {
 		return nil
 	}
+	places := slices.DeleteFunc(e.projectAgents(), func(s agents.Source) bool {
+		_, err := os.Stat(s.Dir)
+		return err != nil
+	})
+	if len(places) == 0 {
+		return nil
+	}
 	hooks := map[string][]hook.Group{}
-	for _, d := range agents.Load(e.projectAgents()...).All() {
+	for _, d := range agents.Load(places...).All() {
 		if len(d.Hooks) > 0 && d.Origin == agents.Project {
 			hooks[d.File] = d.Hooks
 		}
