@@ -66,6 +66,42 @@ func TestABackgroundAgentSurvivesAnInterruptAndWakesTheSession(t *testing.T) {
 	}
 }
 
+func TestAClientSendsAgentsToTheBackgroundAndStopsThem(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, `
+turn
+  call Agent as toolu_f {"description": "slow", "prompt": "Work slowly."}
+turn
+  text I go on.
+turn
+  expect last_user ~ <status>killed
+  text I see.
+section slow
+  when first_user ~ Work slowly
+  turn
+    call Bash {"command": "sleep 600"}
+`, "--allowedTools", "Bash")
+	c.say("go")
+	for c.next("system")["subtype"] != "task_progress" { // its command runs
+	}
+	c.request(map[string]any{"subtype": "background_tasks"})
+	m := c.next("user")
+	data, _ := m["tool_use_result"].(map[string]any)
+	if data["status"] != "async_launched" {
+		t.Fatalf("got %v", m)
+	}
+	id := data["agentId"].(string)
+	if r := c.next("result"); r["result"] != "I go on." {
+		t.Errorf("got %v", r)
+	}
+	if r := c.request(map[string]any{"subtype": "stop_task", "task_id": id}); r["subtype"] != "success" {
+		t.Errorf("got %v", r)
+	}
+	if r := c.next("result"); r["result"] != "I see." {
+		t.Errorf("got %v", r)
+	}
+}
+
 func TestLeavingEndsBackgroundAgents(t *testing.T) {
 	t.Parallel()
 	c := startClient(t, strings.Replace(backgroundScript, `  call Bash {"command": "until [ -e interrupted ]; do sleep 0.05; done"}

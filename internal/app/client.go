@@ -79,6 +79,7 @@ func (e *engine) handlers(conn *control.Conn) map[string]control.Handler {
 		"get_context_usage":       handle(func(context.Context, struct{}) (any, error) { return e.contextReport(), nil }),
 	}
 	maps.Copy(all, e.serverHandlers())
+	maps.Copy(all, e.agentHandlers())
 	return all
 }
 

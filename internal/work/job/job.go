@@ -108,6 +108,7 @@ type entry struct {
 	output   *spool.Spool
 	stop     func()
 	stopping bool
+	stopper  *string // who stops it; nil: nobody in particular
 	done     chan struct{}
 	read     map[string]int64 // how far each reader has read the output
 }
@@ -241,7 +242,7 @@ func (r *Registry) end(e *entry, state State, o Outcome) {
 		}
 	}
 	close(e.done)
-	if !e.job.Foreground {
+	if !e.job.Foreground && (e.stopper == nil || *e.stopper != e.job.Owner) { // who stopped it knows
 		r.pending = append(r.pending, e.job)
 	}
 	r.changed(e)

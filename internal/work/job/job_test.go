@@ -237,3 +237,25 @@ func TestWorkThatSomebodyWaitsForNeedsNoNotice(t *testing.T) {
 		t.Errorf("%d jobs are listed", n)
 	}
 }
+
+func TestWhoStopsAJobNeedsNoNoticeAndOthersDo(t *testing.T) {
+	t.Parallel()
+	r, _ := newRegistry(t)
+	for reader, want := range map[string]int{"": 0, "client": 1} {
+		told := 0
+		end := r.Watch(func(j Job) {
+			if j.State.Ended() {
+				told += len(r.TakeNotices(""))
+			}
+		})
+		var h *Handle
+		h = r.Add(Spec{Kind: Agent, Stop: func() { h.End(Completed, Outcome{}) }})
+		if _, err := r.Stop(t.Context(), reader, h.Job().ID); err != nil {
+			t.Fatal(err)
+		}
+		end()
+		if told != want {
+			t.Errorf("stopped by %q: %d notices, want %d", reader, told, want)
+		}
+	}
+}

@@ -157,7 +157,7 @@ func (r *Registry) Stop(ctx context.Context, reader, id string) (tool.Result, er
 		r.mu.Unlock()
 		return tool.Result{}, fmt.Errorf("the background task %s has already ended (%s); there is nothing to stop", j.ID, j.State)
 	}
-	e.stopping = true
+	e.stopping, e.stopper = true, &reader
 	stop := e.stop
 	r.mu.Unlock()
 	if stop != nil {
