@@ -16,6 +16,7 @@ func (e *engine) isolate(ctx context.Context, p agents.Post, before string) (*ag
 	var tree *worktree.Tree
 	var err error
 	if before != "" {
+		o.Adopt = true // it is ours, also if a hook made it
 		tree, err = worktree.Open(ctx, e.place.cwd, before, o)
 	} else {
 		tree, err = worktree.Create(ctx, p.Cwd(), o)
@@ -23,10 +24,12 @@ func (e *engine) isolate(ctx context.Context, p agents.Post, before string) (*ag
 	if err != nil {
 		return nil, err
 	}
-	hold := tree.Hold(e.place.config, e.place.taskDir(), e.memoryDir())
+	known, drop := e.addTree(tree)
+	hold := known.hold
 	return &agents.Isolation{
 		Dir: tree.Dir(p.Cwd()), Opening: tree.Opening(), Policy: hold.Policy, Hold: hold.Middleware,
 		Release: func(ctx context.Context) string {
+			defer drop()
 			out, err := tree.Finish(ctx)
 			if err != nil {
 				return out.Report() + " (" + err.Error() + ")"

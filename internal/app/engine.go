@@ -78,6 +78,7 @@ type engine struct {
 	tools     *tool.Set          // the built-in ones; see toolSet
 	servers   servers
 	agents    agentry
+	trees     trees
 	locks     *files.Locks // of files, shared by all agents
 	system    atomic.Pointer[[]llm.SystemBlock]
 	session   *session.Session
@@ -150,6 +151,9 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	if err := e.openMCP(); err != nil {
 		return nil, err
 	}
+	if err := e.openTree(); err != nil {
+		return nil, err
+	}
 	e.openPrompt()
 	e.openCompaction()
 	e.newSession()
@@ -159,14 +163,14 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 }
 
 // shellEnv is what commands get besides the environment of gofer itself: the settings' variables and those of hooks.
-func (e *engine) shellEnv() []string {
+func (e *engine) shellEnv(box *sandbox.Sandbox) []string {
 	var env []string
 	for name, value := range e.settings.Current().Settings.Env {
 		env = append(env, name+"="+value)
 	}
 	slices.Sort(env)
-	if e.box != nil {
-		env = append(env, e.box.Env()...)
+	if box != nil {
+		env = append(env, box.Env()...)
 	}
 	return append(env, "CLAUDE_CODE_SESSION_ID="+e.place.session)
 }
@@ -217,18 +221,21 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 	}
 	list = append(list, d.steps.Tools()...)
 	list = append(list, team.Tools(d.team, e.agents.forking)...)
+	if d.owner == "" {
+		list = append(list, e.treeTools()...)
+	}
 	list = append(list, search.Tools(search.Env{Cwd: d.dir.Cwd, Hidden: d.hidden})...)
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: d.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
-		KeepCwd: d.owner == "", Owner: d.owner, AllowedDirs: e.workDirs, ReadOnly: shellsyntax.ReadOnly,
-		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, EnvExtra: e.shellEnv, Wrap: e.wrap(), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
+		KeepCwd: d.owner == "", Owner: d.owner, AllowedDirs: e.dirsAt(d.dir.Cwd), ReadOnly: shellsyntax.ReadOnly,
+		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, EnvExtra: e.envAt(d.dir.Cwd), Wrap: e.wrapAt(d.dir.Cwd), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
 		UserShell: e.userShell,
 	})...)
 }
 
 // workDirs are the folders that the session works in, the first one first.
 func (e *engine) workDirs() []string {
-	dirs := []string{e.place.cwd}
+	dirs := []string{e.root()}
 	for _, d := range append(slices.Clone(e.flags.Dirs.Values), e.settings.Current().Settings.Permissions.AdditionalDirectories...) {
 		if abs, err := filepath.Abs(expandHome(d, e.place.home)); err == nil {
 			dirs = append(dirs, abs)
@@ -298,7 +305,7 @@ func (e *engine) newSession() {
 			Request:  e.request,
 			Compact:  e.compactor,
 			Tools:    e.toolSet,
-			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.told.instructions.Watch, e.followCwd),
+			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.holdSession, e.gate(), e.told.instructions.Watch, e.followCwd),
 			Answered: e.answered,
 			Window:   e.brain.limits,
 			Limits:   limits,

@@ -46,6 +46,7 @@ type Flags struct {
 	MCP        cli.List     `flag:"mcp-config" arg:"files-or-json" help:"MCP servers for this run"`
 	StrictMCP  bool         `flag:"strict-mcp-config" help:"only the servers of --mcp-config"`
 	Dirs       cli.List     `flag:"add-dir" arg:"folders" help:"further working directories"`
+	Worktree   cli.Optional `flag:"worktree,w" arg:"name" help:"work in a git worktree: a new one, or the one of this name"`
 	Settings   string       `flag:"settings" arg:"file-or-json" help:"settings for this run"`
 	Sources    *string      `flag:"setting-sources" arg:"list" help:"which settings files count: user,project,local"`
 	SessionID  string       `flag:"session-id" arg:"uuid" help:"the id of the new session"`

@@ -58,6 +58,7 @@ func commands() []command {
 		{"cost", "what sessions have cost, by day, model, project, agent or tool", runCost},
 		{"doctor", "look whether everything is in order; --prove attacks the sandbox and the rules", runDoctor},
 		{"tasks", "list, show and watch the tasks of sessions", runTasks},
+		{"worktree", "list, merge and prune the worktrees of agents and sessions", runWorktree},
 		{"agents", "list the agents there are, and what is wrong with those that cannot be used", runAgents},
 		{"demo", "watch the scripted model fix a failing test: no key, no network", runDemo},
 		{"serve-script", "serve a scripted model over HTTP, to test hooks and skills against", runServeScript},

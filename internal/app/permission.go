@@ -59,7 +59,7 @@ func (e *engine) guardBase() (guard.Base, error) {
 		return guard.Base{}, err
 	}
 	disable := snap.Settings.Permissions.DisableBypass == "disable"
-	return guard.Base{
+	return e.inTree(guard.Base{
 		Rules: rules,
 		Dirs:  e.workDirs()[1:],
 		Policy: guard.Policy{
@@ -67,7 +67,7 @@ func (e *engine) guardBase() (guard.Base, error) {
 			FreeRead: []string{e.place.sessionDir(), e.place.taskDir(), e.memoryDir()}, FreeWrite: []string{e.memoryDir()},
 			Protected: e.protected(snap), PlanFile: e.plan.file, AlwaysAsk: []string{person.AskName, person.ExitPlanName},
 		},
-	}, nil
+	}), nil
 }
 
 // protected are gofer's own files, whose change is always asked for.

@@ -49,7 +49,7 @@ func (e *engine) openPrompt() {
 	}
 	e.openInstructions(set)
 	e.openMemory(set)
-	repo, inGit := prompt.FindRepo(e.place.cwd)
+	repo, inGit := prompt.FindRepo(e.root())
 	if inGit && e.resumed == nil && t.system.Custom == nil {
 		t.git = prompt.StartGit(e.ctx, repo, prompt.GitOptions{Trusted: e.trusted, Home: e.place.home, Language: t.language})
 		e.closers = append(e.closers, t.git.Close)
@@ -77,7 +77,7 @@ func (e *engine) registerSections(set config.Settings, inGit bool) {
 		keep(prompt.Memory, "memory", func(context.Context) string { return t.memory.Section() })
 	}
 	keep(prompt.Environment, "environment", func(context.Context) string {
-		return prompt.Facts{Cwd: e.place.cwd, ExtraDirs: e.workDirs()[1:], InGit: inGit, Shell: filepath.Base(e.world.Env("SHELL")),
+		return prompt.Facts{Cwd: e.root(), ExtraDirs: e.workDirs()[1:], InGit: inGit, Shell: filepath.Base(e.world.Env("SHELL")),
 			OS: prompt.OSRelease(), Model: e.brain.info().ID, Language: t.language}.Environment()
 	})
 	keep(prompt.ReplyLanguage, "language", func(context.Context) string { return prompt.ReplyIn(t.language, set.Language) })

@@ -27,14 +27,6 @@ func (e *engine) openSandbox() error {
 	return nil
 }
 
-// wrap puts a command into the sandbox; nil where there is none.
-func (e *engine) wrap() func([]string) ([]string, error) {
-	if e.box == nil {
-		return nil
-	}
-	return e.box.Wrap
-}
-
 // sandboxed says whether commands run inside walls that hold, and may therefore run without asking.
 func (e *engine) sandboxed() bool {
 	return e.box != nil && e.box.Enforced() && e.settings.Current().Settings.Sandbox.AutoAllow

@@ -60,12 +60,18 @@ func (t *Tree) Keep(ctx context.Context) (Outcome, error) {
 // ErrChanged is wrapped by the error of Remove when the tree holds what would be lost.
 var ErrChanged = errors.New("the worktree has changes")
 
+// ErrGone is wrapped by the error of whatever looks at a tree whose folder somebody has removed.
+var ErrGone = errors.New("the folder of the worktree is gone")
+
 // Remove removes the tree and its branch. Without discard it refuses when something would be lost, and the work in the tree goes on.
 func (t *Tree) Remove(ctx context.Context, discard bool) (Outcome, error) {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	o, err := t.look(ctx)
 	switch {
+	case errors.Is(err, ErrGone):
+		t.lock.release(false)
+		return o, err
 	case t.lock == nil && !t.byHook:
 		return o, fmt.Errorf("gofer did not make the worktree %s and does not remove it; git worktree remove does", t.Path)
 	case discard:
@@ -94,7 +100,7 @@ func (t *Tree) look(ctx context.Context) (Outcome, error) {
 		return o, nil
 	}
 	if _, err := os.Lstat(t.Path); errors.Is(err, os.ErrNotExist) {
-		return o, fmt.Errorf("the folder %s is gone", t.Path)
+		return o, fmt.Errorf("%w: %s", ErrGone, t.Path)
 	}
 	var err error
 	if o.Head, err = line(ctx, t.Path, "rev-parse", "-q", "--verify", "HEAD"); err != nil {
