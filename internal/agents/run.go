@@ -122,69 +122,6 @@ func (a *Agent) attempt(ctx context.Context, r *run, first []loop.Entry) (out ou
 	return a.work(ctx, r, first)
 }
 
-// admit waits for a budget and for a place among those that work. Agents of the main agent get theirs in the order in which they came. Those
-// below never wait for a budget: it might be held by the very agent that waits for them.
-func (a *Agent) admit(ctx context.Context) (leave func(), refused string, err error) {
-	c, limits := a.crew, a.crew.Limits()
-	c.budget.limit(limits.TreeTokens, limits.TreeUSD)
-	if a.depth == 1 {
-		select {
-		case c.door <- struct{}{}:
-			defer func() { <-c.door }()
-		case <-ctx.Done():
-			return nil, "", context.Cause(ctx)
-		}
-	}
-	p, refused, err := a.reserve(ctx, limits)
-	if p == nil {
-		return nil, refused, err
-	}
-	if err := a.slot.take(ctx); err != nil {
-		c.budget.release(p)
-		return nil, "", err
-	}
-	a.mu.Lock()
-	a.purse = p
-	a.mu.Unlock()
-	return func() {
-		a.slot.leave()
-		c.budget.release(p)
-	}, "", nil
-}
-
-// reserve takes the agent's budget out of the one above it.
-func (a *Agent) reserve(ctx context.Context, limits Limits) (p *purse, refused string, err error) {
-	c := a.crew
-	a.mu.Lock()
-	used := a.used
-	a.mu.Unlock()
-	want := amount{float64(limits.Tokens), limits.USD}
-	if want.tokens > 0 && used.tokens >= want.tokens || want.usd > 0 && used.usd >= want.usd {
-		return nil, "it has spent its budget already", nil
-	}
-	want.tokens, want.usd = max(0, want.tokens-used.tokens), max(0, want.usd-used.usd)
-	var up *purse
-	if a.depth > 1 {
-		a.parent.mu.Lock()
-		up = a.parent.purse
-		a.parent.mu.Unlock()
-	}
-	for {
-		p, later := c.budget.reserve(up, want)
-		switch {
-		case p != nil:
-			return p, "", nil
-		case later == nil || a.depth > 1:
-			return nil, "the budget for agents is spent or given to others; go on without it, or tell the user (settings: agents.maxTokens, agents.maxTreeTokens, agents.maxBudgetUsd, agents.maxTreeBudgetUsd)", nil
-		}
-		select {
-		case <-later:
-		case <-ctx.Done():
-			return nil, "", context.Cause(ctx)
-		}
-	}
-}
-
 // work gives the agent its place and lets it answer.
 func (a *Agent) work(ctx context.Context, r *run, first []loop.Entry) outcome {
 	a.warn()
@@ -344,54 +281,6 @@ func (a *Agent) isolated(ctx context.Context) (*Isolation, error) {
 	return copied, nil
 }
 
-// ended reads what became of a turn.
-func (a *Agent) ended(ctx context.Context, end loop.End) outcome {
-	out := outcome{text: end.Text}
-	partial := func(status, note string) outcome {
-		out.status, out.note = status, note
-		if out.text == "" {
-			out.text = lastText(a.view())
-		}
-		return out
-	}
-	switch end.Reason {
-	case loop.Completed, loop.HookStopped, loop.StopHookPrevented:
-		out.status = completed
-		return out
-	case loop.MaxTurns:
-		return partial(outOfTime, fmt.Sprintf("it was stopped after %d requests, which is all that its definition gives it", a.def.MaxTurns))
-	case loop.MaxBudget:
-		why := a.crew.budget.over(a.purse)
-		if why == "" {
-			why = "the session's budget is spent"
-		}
-		return partial(outOfCash, "it was stopped, because "+why)
-	case loop.AbortedStreaming, loop.AbortedTools:
-		if ctx.Err() == nil { // a person refused a call of it and wants everything to stop
-			out.err = end.Err
-		}
-		return partial(killed, "it was stopped before it was done")
-	}
-	err := end.Err
-	if err == nil {
-		err = errors.New(end.Note)
-	}
-	out.text = lastText(a.view())
-	return partial(failed, "it failed: "+err.Error())
-}
-
-// lastText is what the agent said last.
-func lastText(view []llm.Message) string {
-	for i := len(view) - 1; i >= 0; i-- {
-		if view[i].Role == llm.Assistant {
-			if text := view[i].Text(); text != "" {
-				return text
-			}
-		}
-	}
-	return ""
-}
-
 // finish tells everyone who waits that the run is over.
 func (a *Agent) finish(r *run, out outcome) {
 	r.out, r.took = out, time.Since(r.begun)
@@ -414,57 +303,6 @@ func (a *Agent) finish(r *run, out outcome) {
 	a.mu.Unlock()
 	close(r.done)
 	a.crew.rest(a)
-}
-
-// await waits for an agent, unless it works in the background or is sent there.
-func (a *Agent) await(ctx context.Context, r *run) (tool.Result, error) {
-	if r.isBackground() {
-		return r.launched(""), nil
-	}
-	var late <-chan time.Time
-	if d := a.crew.AutoBackground; d > 0 && a.mayDetach() {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		late = t.C
-	}
-	if a.parent != nil {
-		a.slot.pause()
-		defer a.slot.resume(ctx)
-	}
-	for {
-		why := "It has been sent to the background by the user."
-		select {
-		case <-r.done:
-			return r.result()
-		case <-ctx.Done():
-			r.cancel(context.Cause(ctx))
-			<-r.done
-			return tool.Result{}, context.Cause(ctx)
-		case <-late:
-			why = "It takes long, so it goes on in the background."
-		case <-r.detach:
-		}
-		if r.toBackground() {
-			return r.launched(why), nil
-		}
-	}
-}
-
-func (r *run) isBackground() bool {
-	r.agent.mu.Lock()
-	defer r.agent.mu.Unlock()
-	return r.background
-}
-
-// toBackground lets the run go on without anyone waiting. It reports false if the run has ended: then its result is there to be returned.
-func (r *run) toBackground() bool {
-	r.agent.mu.Lock()
-	defer r.agent.mu.Unlock()
-	if r.over || !r.handle.Background() {
-		return false
-	}
-	r.background = true
-	return true
 }
 
 // A keptStore is a store of a run, or nothing.

@@ -36,9 +36,9 @@ func (t *Tree) Finish(ctx context.Context) (Outcome, error) {
 	switch {
 	case err != nil:
 		o.Why = "its state could not be found out: " + err.Error()
+	case !o.Changes.Empty():
 	case t.adopted:
 		o.Why = "it was there before"
-	case !o.Changes.Empty():
 	case t.byHook && t.Branch == "":
 		o.Why = "only the hook that made it knows whether something changed in it"
 	default:
