@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if sandbox.IsHelper(os.Args) {
 		os.Exit(sandbox.Help())
 	}
+	if tools := os.Getenv("GOFER_TEST_MCP"); tools != "" {
+		os.Exit(serveTestTools(tools))
+	}
 	if os.Getenv("GOFER_TEST_MAIN") != "" {
 		os.Exit(app.Main(os.Args[1:], app.OS()))
 	}

@@ -28,13 +28,12 @@ type servers struct {
 	loaded  chan struct{} // closed when it is known which servers there are
 	ready   sync.Once
 
-	mu       sync.Mutex
-	frozen   bool
-	finding  bool            // ToolSearch is offered
-	deferred bool            // most tools have to be searched for
-	listed   map[string]bool // tools of servers that are in defs
-	defs     []llm.ToolDef
-	find     []*tool.Tool
+	mu      sync.Mutex
+	frozen  bool
+	finding bool            // ToolSearch is offered
+	listed  map[string]bool // tools of servers that are in defs
+	defs    []llm.ToolDef
+	find    []*tool.Tool
 }
 
 // Bounds up to which the tools of servers are listed for the model at once; beyond them it searches.
@@ -124,6 +123,9 @@ func (e *engine) freezeTools() {
 		s.defs = e.tools.Defs()
 		return
 	}
+	if e.thawTools() {
+		return
+	}
 	s.finding = e.offersSearch()
 	tools := e.serverTools()
 	count, size := 0, 0
@@ -133,18 +135,73 @@ func (e *engine) freezeTools() {
 		}
 	}
 	mode := environment(e.world, e.settings.Current())("ENABLE_TOOL_SEARCH")
-	s.deferred = s.finding && (mode == "true" || count > mostDirect || size > mostDirectBytes)
+	hide := s.finding && (mode == "true" || count > mostDirect || size > mostDirectBytes)
 	list := slices.Clone(e.tools.All())
 	if s.finding {
 		list = append(list, s.find...)
 	}
 	for _, t := range tools {
-		if !s.deferred || !t.Deferred {
+		if !hide || !t.Deferred {
 			s.listed[t.Name] = true
 			list = append(list, shown(t))
 		}
 	}
 	s.defs = tool.NewSet(list...).Defs()
+	e.keepTools()
+}
+
+// keptTools is the name under which a session records what its requests say of servers' tools, so that a resume in another process sends the
+// same bytes although more is known by then.
+const keptTools = "mcpTools"
+
+type frozenTools struct {
+	Finding bool          `json:"finding"`
+	Defs    []llm.ToolDef `json:"defs"`
+}
+
+// keepTools records what was frozen. The caller holds servers.mu.
+func (e *engine) keepTools() {
+	if e.transcript == nil {
+		return
+	}
+	kept := frozenTools{Finding: e.servers.finding}
+	for _, d := range e.servers.defs {
+		if e.servers.listed[d.Name] {
+			kept.Defs = append(kept.Defs, d)
+		}
+	}
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = e.transcript.Keep(e.ctx, keptTools, string(text))
+	}
+	if err != nil {
+		e.emit(event.Info{Level: "warning", Content: "The tools of the session could not be recorded: " + err.Error()})
+	}
+}
+
+// thawTools takes what the session's requests said before it was resumed. The caller holds servers.mu.
+func (e *engine) thawTools() bool {
+	if e.resumed == nil {
+		return false
+	}
+	var kept frozenTools
+	if json.Unmarshal([]byte(e.resumed.Kept[keptTools]), &kept) != nil {
+		return false
+	}
+	s := &e.servers
+	s.finding = kept.Finding
+	s.defs = slices.Clone(e.tools.Defs())
+	if s.finding {
+		for _, t := range s.find {
+			s.defs = append(s.defs, t.Def())
+		}
+	}
+	for _, d := range kept.Defs {
+		s.listed[d.Name] = true
+		s.defs = append(s.defs, d)
+	}
+	slices.SortFunc(s.defs, func(a, b llm.ToolDef) int { return strings.Compare(a.Name, b.Name) })
+	return true
 }
 
 // shown is the tool as one that the model sees from the start.

@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gofer/internal/extend/mcp"
@@ -115,10 +115,10 @@ func (e *engine) setServersRequest(_ context.Context, r struct {
 	return map[string]any{"added": added, "removed": removed, "errors": wrong}, nil
 }
 
-// commandHint is for the help of mcp commands.
+// commandHint says in a few words how a server is reached.
 func commandHint(c mcp.Config) string {
 	if c.Kind() == "stdio" {
-		return fmt.Sprint(append([]string{c.Command}, c.Args...))
+		return strings.Join(append([]string{c.Command}, c.Args...), " ")
 	}
 	return c.URL
 }

@@ -43,28 +43,36 @@ func (b *bridge) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends a message and lets its answer be read. It does not wait, so that calls may overlap.
+// Write sends a message and lets its answer be read. It does not wait for the answer of a call, so that calls may overlap; it does wait until a
+// notification was taken, so that what follows cannot overtake it.
 func (b *bridge) Write(ctx context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
 	request, isRequest := m.(*jsonrpc.Request)
-	go func() {
-		answer, err := b.send(ctx, b.server, data)
-		if !isRequest || !request.ID.IsValid() {
-			return // what a client says to a notification or an answer means nothing
-		}
-		if err == nil {
-			var r jsonrpc.Message
-			if r, err = jsonrpc.DecodeMessage(answer); err == nil {
-				b.push(r)
-				return
-			}
-		}
-		b.push(&jsonrpc.Response{ID: request.ID, Error: fmt.Errorf("the client did not answer for its server %s: %w", b.server, err)})
-	}()
+	switch {
+	case isRequest && request.ID.IsValid():
+		go b.call(ctx, request, data)
+	case isRequest:
+		_, err = b.send(ctx, b.server, data) // what the client answers to a notification means nothing
+		return err
+	default:
+		go b.send(ctx, b.server, data)
+	}
 	return nil
+}
+
+func (b *bridge) call(ctx context.Context, request *jsonrpc.Request, data json.RawMessage) {
+	answer, err := b.send(ctx, b.server, data)
+	if err == nil {
+		var r jsonrpc.Message
+		if r, err = jsonrpc.DecodeMessage(answer); err == nil {
+			b.push(r)
+			return
+		}
+	}
+	b.push(&jsonrpc.Response{ID: request.ID, Error: fmt.Errorf("the client did not answer for its server %s: %w", b.server, err)})
 }
 
 // push hands on a message of the server.

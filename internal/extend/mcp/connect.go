@@ -146,8 +146,11 @@ func attemptError(life context.Context, err error, l *link, rem *remote) error {
 	if rem != nil && rem.denied.Load() {
 		return loginError{}
 	}
+	var broken *url.Error
 	if cause := context.Cause(life); cause != nil {
 		err = cause
+	} else if errors.As(err, &broken) {
+		err = broken // without the names of all the layers it came through
 	} else if l.command != nil {
 		// The exit code is worth a moment's wait: the pipe closes before the process has ended.
 		select {

@@ -1,0 +1,220 @@
+//go:build unix
+
+package gofer_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gofer/internal/llm/script"
+)
+
+// testServers is a configuration of servers of the test binary.
+func testServers(dir string, tools int, names ...string) map[string]any {
+	servers := map[string]any{}
+	for _, name := range names {
+		servers[name] = map[string]any{"command": os.Args[0], "env": map[string]string{"GOFER_TEST_MCP": strconv.Itoa(tools), "NAME": name, "STARTS": filepath.Join(dir, "starts")}}
+	}
+	return map[string]any{"mcpServers": servers}
+}
+
+// Ten servers of thirty tools: none is started before its first use, the first request is small, search and call work, and the head of the
+// requests stays as it was, also through a resume in another process.
+func TestManyServersCostLittle(t *testing.T) {
+	t.Parallel()
+	const src = `turn
+  text nothing to do
+turn
+  call ToolSearch {"query":"select:mcp__s3__do_07,do_99"}
+  call ToolSearch {"query":"thing number 12","max_results":2}
+turn
+  call mcp__s3__do_07 {"text":"this"}
+  call UseTool {"name":"mcp__s4__do_01","input":{"text":"that"}}
+  call UseTool {"name":"mcp__s5__do_01","input":{"text":"what a rule forbids"}}
+turn
+  text {{results}}
+`
+	server := script.Serve(t, src)
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprint("s", i))
+	}
+	const id = "11111111-2222-4333-8444-555555555555"
+	args := []string{"-p", "go", "--allowedTools", "mcp__s3", "mcp__s4__*", "--disallowedTools", "mcp__s5__do_01"}
+	first := goferCommand(t, server, append(args, "--session-id", id)...)
+	starts := filepath.Join(first.Dir, "starts")
+	file, err := json.Marshal(testServers(first.Dir, 30, names...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(first.Dir, ".mcp.json"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A run that only learns what the servers have: all ten are started once.
+	learn := goferCommand(t, server, "-p", "learn")
+	learn.Dir, learn.Env = first.Dir, append(first.Env, "MCP_TIMEOUT=20000")
+	for tries := 0; ; tries++ {
+		if out, err := learn.CombinedOutput(); err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		kept, _ := filepath.Glob(filepath.Join(first.Dir, "home", ".claude", "cache", "mcp", "*.json"))
+		if len(kept) == 10 || tries == 20 {
+			break
+		}
+		learn = goferCommand(t, server, "-p", "learn")
+		learn.Dir, learn.Env = first.Dir, first.Env
+	}
+	if err := os.Remove(starts); err != nil {
+		t.Fatal(err)
+	}
+	before := len(server.Requests())
+	if out, err := first.CombinedOutput(); err != nil || string(out) != "nothing to do\n" {
+		t.Fatalf("%s %v", out, err)
+	}
+	if data, err := os.ReadFile(starts); err == nil {
+		t.Errorf("started before their first use: %q", data)
+	}
+	second := goferCommand(t, server, append(args, "--resume", id)...)
+	second.Dir, second.Env = first.Dir, first.Env
+	out, err := second.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v", out, err)
+	}
+	for _, want := range []string{"s3 did this", "s4 did that", "mcp__s5__do_01"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is not in %s", want, out)
+		}
+	}
+	if strings.Contains(string(out), "s5 did") {
+		t.Errorf("the rule was passed by: %s", out)
+	}
+	if data, err := os.ReadFile(starts); err != nil || len(strings.Fields(string(data))) != 2 {
+		t.Errorf("started %q, %v", data, err)
+	}
+	requests := server.Requests()[before:]
+	if len(requests) != 4 {
+		t.Fatalf("%d requests", len(requests))
+	}
+	head := func(i int) string {
+		var body struct{ Tools, System json.RawMessage }
+		if err := json.Unmarshal(requests[i].Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		return string(body.Tools) + string(body.System)
+	}
+	var body struct{ Tools json.RawMessage }
+	if err := json.Unmarshal(requests[0].Body, &body); err != nil || len(body.Tools) > 20<<10 {
+		t.Errorf("%d bytes of tools, %v", len(body.Tools), err)
+	}
+	t.Logf("%d bytes of tools, %d bytes of the first request", len(body.Tools), len(requests[0].Body))
+	if !strings.Contains(string(requests[0].Body), "30 tools mcp__s9__") {
+		t.Error("the model was not told of the server s9")
+	}
+	for i := range requests {
+		if head(i) != head(0) {
+			t.Errorf("the head of request %d is another one", i+1)
+		}
+	}
+	result := string(requests[2].Body)
+	for _, want := range []string{`mcp__s3__do_07`, `what to say`, `mcp__s0__do_12`} {
+		if !strings.Contains(result, want) {
+			t.Errorf("the search did not find %s", want)
+		}
+	}
+}
+
+func TestServersInsideTheClient(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, `turn
+  call mcp__mine__greet {"who":"you"}
+turn
+  text {{result}}
+turn
+  call mcp__late__do_00 {"text":"ask"}
+turn
+  text {{result}}
+`, "--permission-prompt-tool=stdio", "--allowedTools", "mcp__mine", "mcp__late")
+	var methods []string
+	c.answer = func(r map[string]any) any {
+		switch r["subtype"] {
+		case "elicitation":
+			if r["mcp_server_name"] != "late" || r["message"] != "Which one?" || r["requested_schema"] == nil {
+				t.Errorf("asked %v", r)
+			}
+			return map[string]any{"action": "accept", "content": map[string]any{"which": "both"}}
+		case "mcp_message":
+		default:
+			t.Fatalf("gofer asks %v", r)
+		}
+		m := r["message"].(map[string]any)
+		method := m["method"].(string)
+		methods = append(methods, method)
+		var result any = map[string]any{}
+		switch method {
+		case "initialize":
+			result = map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": map[string]any{"name": "mine", "version": "3"}}
+		case "tools/list":
+			result = map[string]any{"tools": []any{map[string]any{"name": "greet", "description": "Greets", "inputSchema": map[string]any{"type": "object"}}}}
+		case "tools/call":
+			params := m["params"].(map[string]any)
+			if params["_meta"].(map[string]any)["claudecode/toolUseId"] == "" {
+				t.Errorf("called with %v", params)
+			}
+			result = map[string]any{"content": []any{map[string]any{"type": "text", "text": fmt.Sprint("hello ", params["arguments"].(map[string]any)["who"])}}}
+		}
+		id := m["id"]
+		if id == nil {
+			id = 0
+		}
+		return map[string]any{"mcp_response": map[string]any{"jsonrpc": "2.0", "id": id, "result": result}}
+	}
+	c.request(map[string]any{"subtype": "initialize", "sdkMcpServers": []string{"mine"}})
+	c.say("go")
+	init := c.next("system")
+	if list := fmt.Sprint(init["mcp_servers"], init["tools"]); !strings.Contains(list, "name:mine status:connected") || !strings.Contains(list, "mcp__mine__greet") {
+		t.Errorf("init %s", list)
+	}
+	if r := c.next("result"); r["result"] != "hello you" {
+		t.Errorf("result %v", r)
+	}
+	if got := strings.Join(methods, " "); got != "initialize notifications/initialized tools/list tools/call" {
+		t.Errorf("the server was asked for %s", got)
+	}
+	status := func() string {
+		r := c.request(map[string]any{"subtype": "mcp_status"})
+		text, err := json.Marshal(r["response"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got := status(); !strings.Contains(got, `"name":"mine"`) || !strings.Contains(got, `"serverInfo":{"name":"mine","version":"3"}`) || !strings.Contains(got, `"name":"greet"`) {
+		t.Errorf("status %s", got)
+	}
+	set := c.request(map[string]any{"subtype": "mcp_set_servers", "servers": map[string]any{
+		"mine": map[string]any{"type": "sdk"}, "late": testServers(c.dir, 1, "late")["mcpServers"].(map[string]any)["late"], "bad": map[string]any{"type": "pigeon"}}})
+	if got := fmt.Sprint(set["response"]); got != `map[added:[late] errors:map[bad:there is no transport "pigeon": use stdio, http or sse] removed:[]]` {
+		t.Errorf("set: %s", got)
+	}
+	c.say("and now")
+	if r := c.next("result"); r["result"] != "late did accept both" {
+		t.Errorf("result %v", r)
+	}
+	if r := c.request(map[string]any{"subtype": "mcp_toggle", "serverName": "late", "enabled": false}); r["subtype"] != "success" || !strings.Contains(status(), `"status":"disabled"`) {
+		t.Errorf("toggle: %v, %s", r, status())
+	}
+	if r := c.request(map[string]any{"subtype": "mcp_reconnect", "serverName": "none"}); r["error"] != "Server not found: none" {
+		t.Errorf("reconnect: %v", r)
+	}
+	if set = c.request(map[string]any{"subtype": "mcp_set_servers", "servers": map[string]any{}}); fmt.Sprint(set["response"]) != "map[added:[] errors:map[] removed:[late mine]]" {
+		t.Errorf("set: %v", set)
+	}
+	if code := c.end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, c.stderr.String())
+	}
+}
