@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"llm", "cli", "proc", "proc/spool"},
 	{"llm/sse", "llm/catalog"},
 	{"llm/anthropic", "llm/retry", "llm/script", "tool", "event"},
-	{"tool/search/ignore", "tool/search/match", "guard/shellsyntax", "session/history"},
+	{"tool/search/ignore", "tool/search/match", "guard/shellsyntax", "session/history", "session/history/gitindex"},
 	{"guard", "guard/...", "hook", "prompt", "prompt/...", "work/...", "tool/...", "extend/..."},
 	{"hook/..."},
 	{"loop"},
