@@ -176,11 +176,12 @@ func (h *Hub) Tools() []*tool.Tool {
 }
 
 // Settle waits until every server that nobody knows yet has been connected or has failed, but not longer than d. Servers that
-// failed the last time are not waited for, unless all is true. With kinds only servers with such a transport count.
+// failed the last time, or were as slow, are not waited for, unless all is true. With kinds only servers with such a transport count.
 func (h *Hub) Settle(ctx context.Context, d time.Duration, all bool, kinds ...string) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for _, s := range h.all() {
+	list := h.all()
+	for i, s := range list {
 		done := s.trying(all)
 		if done == nil || len(kinds) > 0 && !slices.Contains(kinds, s.cfg.Kind()) {
 			continue
@@ -188,6 +189,9 @@ func (h *Hub) Settle(ctx context.Context, d time.Duration, all bool, kinds ...st
 		select {
 		case <-done:
 		case <-timer.C:
+			for _, slow := range list[i:] {
+				slow.remember()
+			}
 			return
 		case <-ctx.Done():
 			return

@@ -240,6 +240,21 @@ func TestServersThatDoNotWork(t *testing.T) {
 	}
 }
 
+func TestASlowServerIsWaitedForOnlyOnce(t *testing.T) {
+	r := newRig(t, nil)
+	r.Add(r.local("s", "hang"))
+	r.Settle(t.Context(), 10*time.Millisecond, false)
+	r.Close()
+	again := mcp.New(t.Context(), mcp.Options{Runner: newRunner(t), Dir: r.dir, CacheDir: filepath.Join(r.dir, "cache")})
+	t.Cleanup(again.Close)
+	again.Add(r.local("s", "hang"))
+	begun := time.Now()
+	again.Settle(t.Context(), time.Minute, false)
+	if d := time.Since(begun); d > time.Second {
+		t.Errorf("waited %v for a server that was slow before", d)
+	}
+}
+
 func TestNoiseAndFloodsDoNoHarm(t *testing.T) {
 	r := newRig(t, nil)
 	r.Add(r.local("noise", "noise"), r.local("flood", "flood"))

@@ -238,6 +238,15 @@ func (s *server) trying(all bool) <-chan struct{} {
 	return s.attempt
 }
 
+// remember keeps for the next session that the server was too slow to be waited for. If it comes after all, its manifest takes the place of this.
+func (s *server) remember() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil && s.attempt != nil {
+		saveManifest(s.file, &Manifest{Failed: "it was slow"})
+	}
+}
+
 // stop ends the server for good.
 func (s *server) stop(cause error) {
 	s.mu.Lock()
