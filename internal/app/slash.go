@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ func (e *engine) slashCommands() []slashCommand {
 		{"compact", "make the conversation smaller, keeping what matters", "[what to keep]", e.slashCompact},
 		{"context", "show what fills the model's window", "", e.slashContext},
 		{"cost", "show what the session has cost", "", e.slashCost},
+		{"dream", "distil the daily logs of the memory into memories", "", e.slashDream},
 		{"init", "look at the project and write its instruction file", "", e.slashInit},
 	}, e.serverCommands()...)
 }
@@ -73,6 +75,17 @@ func (e *engine) slashCost(context.Context, string) (string, []llm.Block, error)
 	}
 	b.WriteString(e.cache.Stats().Text())
 	return b.String(), nil, nil
+}
+
+func (e *engine) slashDream(ctx context.Context, _ string) (string, []llm.Block, error) {
+	if e.told.memory == nil {
+		return "", nil, errors.New("memory is switched off in this session")
+	}
+	done, err := e.told.memory.Dream(ctx, memoryAsker{e.helper})
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("Kept %d memories, removed %d.", len(done.Saved), len(done.Removed)), nil, nil
 }
 
 func (e *engine) slashInit(context.Context, string) (string, []llm.Block, error) {
