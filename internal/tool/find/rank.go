@@ -45,6 +45,9 @@ func rank(all []*tool.Tool, query string, limit int) []*tool.Tool {
 	return found
 }
 
+// fillers are words that say nothing about a tool.
+var fillers = strings.Fields("an and at by for from in into is it of on or that the this to tool tools use using with")
+
 func score(t *tool.Tool, words []string, query string) int {
 	name, hint, doc := strings.ToLower(t.Name), strings.ToLower(t.Hint), strings.ToLower(t.Doc)
 	nameWords, docWords := wordsOf(t.Name), wordsOf(t.Doc)
@@ -54,17 +57,17 @@ func score(t *tool.Tool, words []string, query string) int {
 	}
 	for _, w := range words {
 		w, must := strings.CutPrefix(w, "+")
-		if w == "" {
+		if len(w) < 2 || !must && slices.Contains(fillers, w) {
 			continue
 		}
 		n := 0
 		switch {
 		case nameWords[w]:
 			n = asName
-		case strings.Contains(name, w):
+		case len(w) > 2 && strings.Contains(name, w):
 			n = inName
 		}
-		if strings.Contains(hint, w) {
+		if len(w) > 2 && strings.Contains(hint, w) {
 			n += inHint
 		}
 		switch {
