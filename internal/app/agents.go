@@ -52,7 +52,7 @@ func (e *engine) openAgents() error {
 		Definitions: e.definitions, Limits: e.agentLimits,
 		Model: e.brain.model, Request: e.brain.requestTo, Window: e.brain.limits, Ledger: e.ledger, Price: e.brain.Cost,
 		Override: env("CLAUDE_CODE_SUBAGENT_MODEL"), Small: e.smallModel, Compact: e.agentCompactor,
-		Gate: e.gateOf, System: e.agentSystem, Opening: e.agentOpening, Facts: e.hookFacts,
+		Gate: e.watchedGate, System: e.agentSystem, Opening: e.agentOpening, Facts: e.hookFacts,
 		Isolate: e.isolate, Servers: agentServers{e}, Jobs: e.jobs, TaskDir: e.place.taskDir(), Emit: e.emit, Spill: e.spill,
 		Forking: a.forking, Foreground: !e.staysOpen() || env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1", AutoBackground: autoBackground,
 		ForwardText: func() bool {

@@ -76,6 +76,7 @@ func (e *engine) handlers(conn *control.Conn) map[string]control.Handler {
 		"set_max_thinking_tokens": handle(e.setThinkingRequest),
 		"apply_flag_settings":     handle(e.applySettingsRequest),
 		"get_settings":            handle(e.getSettingsRequest),
+		"rewind_files":            handle(e.rewindFilesRequest),
 		"get_context_usage":       handle(func(context.Context, struct{}) (any, error) { return e.contextReport(), nil }),
 	}
 	maps.Copy(all, e.serverHandlers())

@@ -65,6 +65,7 @@ type engine struct {
 	userShell *shell.UserShell
 	jobs      *job.Registry
 	history   *history.Store
+	rewinding rewinding
 	dir       shell.Cwd
 	seen      *files.Seen
 	plan      *planMode
@@ -119,7 +120,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	maxOutput, _ := strconv.Atoi(environment(w, e.settings.Current())("BASH_MAX_OUTPUT_LENGTH"))
 	e.jobs = job.New(p.taskDir(), maxOutput, time.Now)
 	e.closers = append(e.closers, e.jobs.Close)
-	e.history = history.Open(filepath.Join(p.config, "file-history", p.session), history.Options{})
+	e.openHistory()
 	e.dir = shell.NewCwd(p.cwd)
 	e.seen = files.NewSeen()
 	e.plan = newPlanMode(e)
@@ -190,6 +191,7 @@ func (e *engine) emit(ev event.Event) {
 // watchJobs tells the model, and whoever watches, when background work begins and ends.
 func (e *engine) watchJobs() {
 	end := e.jobs.Watch(func(j job.Job) {
+		e.jobEnded(j)
 		if !j.State.Ended() {
 			e.emit(event.TaskStarted{TaskID: j.ID, ToolUseID: j.CallID, Description: j.Description, TaskType: string(j.Kind)})
 			return
@@ -305,7 +307,7 @@ func (e *engine) newSession() {
 			Request:  e.request,
 			Compact:  e.compactor,
 			Tools:    e.toolSet,
-			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.holdSession, e.gate(), e.told.instructions.Watch, e.followCwd),
+			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.holdSession, e.gate(), e.told.instructions.Watch, e.followCwd, e.watchFiles),
 			Answered: e.answered,
 			Window:   e.brain.limits,
 			Limits:   limits,

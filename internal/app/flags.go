@@ -54,6 +54,7 @@ type Flags struct {
 	Resume     cli.Optional `flag:"resume,r" arg:"session" help:"go on with a session: its id, its file, or words of its title"`
 	Fork       bool         `flag:"fork-session" help:"with --resume or --continue: go on in a copy"`
 	ResumeAt   string       `flag:"resume-session-at" arg:"uuid" hidden:"1"`
+	Rewind     string       `flag:"rewind-files" arg:"message" help:"with --resume: restore files to what they were when a message of the user came, and exit"`
 	NoPersist  bool         `flag:"no-session-persistence" help:"keep no record of the session"`
 	Name       string       `flag:"name,n" arg:"title" help:"the title of the session"`
 	NoSlash    bool         `flag:"disable-slash-commands" help:"prompts that begin with / go to the model"`

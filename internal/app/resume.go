@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"gofer/internal/guard"
 	"gofer/internal/llm"
 	"gofer/internal/session"
+	"gofer/internal/session/history"
 	"gofer/internal/session/transcript"
 	"gofer/internal/tool/files"
 )
@@ -47,8 +49,10 @@ func (p *place) resolveSession(f Flags) error {
 		p.session, p.resume, p.resumeAt = source.ID, source.Path, f.ResumeAt
 		return nil
 	}
-	p.resume, err = transcript.Fork(source.Path, f.ResumeAt, p.projectDir(), p.session)
-	return err
+	if p.resume, err = transcript.Fork(source.Path, f.ResumeAt, p.projectDir(), p.session); err != nil {
+		return err
+	}
+	return history.Fork(filepath.Join(p.histories(), source.ID), p.history())
 }
 
 // openTranscript opens the record of the session, or begins one.

@@ -37,6 +37,9 @@ func run(ctx context.Context, w World, args []string) error {
 	if err := p.resolveSession(f); err != nil {
 		return err
 	}
+	if f.Rewind != "" {
+		return rewindFiles(ctx, w, f, p)
+	}
 	if f.Input == headless.StreamJSON {
 		return serveClient(ctx, w, f, p)
 	}

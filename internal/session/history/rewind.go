@@ -193,6 +193,9 @@ func (s *Store) fill(ctx context.Context, j *journal, actions []action) error {
 	return nil
 }
 
+// Missing lists folders of path, which is to be made, that are not there, the deepest first.
+func Missing(path string) []string { return absent(filepath.Dir(path)) }
+
 // absent lists folders that are not there, the deepest first.
 func absent(dir string) (dirs []string) {
 	for {

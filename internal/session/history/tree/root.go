@@ -19,6 +19,7 @@ type root struct {
 	repo  gitindex.Repo
 	index *gitindex.Index // empty outside of git
 	sign  gitindex.Signature
+	home  string   // never entered
 	walk  bool     // files that git does not track are looked for
 	rules Rules    // nil: nothing is ignored
 	state []uint16 // for each entry of the index: permissions and the flags below; 0 is unknown
@@ -42,12 +43,10 @@ func rootOf(dir string) string {
 }
 
 func newRoot(dir, home string) *root {
-	r := &root{dir: dir, index: &gitindex.Index{}, dirs: map[string]bool{}}
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
-	r.walk = home == "" || !below(home, dir)
-	return r
+	return &root{dir: dir, home: home, index: &gitindex.Index{}, dirs: map[string]bool{}}
 }
 
 // refresh reads the index anew if it has changed.
@@ -56,7 +55,10 @@ func (r *root) refresh(rules func(string) Rules) {
 		r.rules = rules(r.dir)
 	}
 	repo, ok := gitindex.Find(r.dir)
-	if !ok || repo.Root != r.dir {
+	ok = ok && repo.Root == r.dir
+	// A folder with homes in it is no project, unless someone made it a repository.
+	r.walk = r.dir != r.home && (ok || r.home == "" || !below(r.home, r.dir))
+	if !ok {
 		r.repo, r.index, r.state, r.sign = gitindex.Repo{}, &gitindex.Index{}, nil, gitindex.Signature{}
 		return
 	}
@@ -166,6 +168,9 @@ func (w *walker) enter(abs, rel string, rules Rules) {
 	w.dirs[rel] = false
 	if w.over || time.Now().After(w.deadline) {
 		w.over = true
+		return
+	}
+	if abs == w.root.home {
 		return
 	}
 	f, err := os.Open(abs)

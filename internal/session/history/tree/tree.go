@@ -29,7 +29,7 @@ import (
 // Options say what is watched. Zero limits mean the defaults.
 type Options struct {
 	Dirs  func() []string        // the working directories
-	Home  string                 // never walked, nor is any folder above it
+	Home  string                 // never walked, nor is any folder above it that is not a repository
 	Rules func(dir string) Rules // what is ignored because of the folders above dir; nil: nothing is ignored
 
 	Look      time.Duration // for one look; 1 s, which is reached only by very large folders that are not in the system's caches
@@ -71,11 +71,12 @@ type Watch struct {
 	store *history.Store
 	opts  Options
 
-	mu      sync.Mutex
-	roots   map[string]*root
-	loose   map[string]*loose // by path: what neither git has nor is known to be absent
-	running int               // commands
-	stage   stage
+	mu        sync.Mutex
+	roots     map[string]*root
+	loose     map[string]*loose // by path: what neither git has nor is known to be absent
+	running   int               // commands that are waited for
+	lingering int               // commands in the background
+	stage     stage
 }
 
 // New returns a Watch that records in store. It looks at nothing before it is told to.
@@ -90,30 +91,48 @@ func New(store *history.Store, o Options) *Watch {
 func (w *Watch) Before(ctx context.Context) (after func(context.Context) error, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	start := time.Now()
-	if w.running > 0 {
-		// What another command has done so far would otherwise be taken for what was there before.
-		err = w.record(ctx, start, "")
-	}
+	began := time.Now()
+	// What other commands have done so far would otherwise be taken for what was there before.
+	err = w.recordOthers(ctx, began)
 	w.prepare(ctx)
 	w.running++
 	return func(ctx context.Context) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.running--
-		return w.record(ctx, start, "")
+		return w.record(ctx, began, "")
 	}, err
 }
 
-// Late records what changed since the last look, in the doubt that is told: it may be the work of a command in the background, or someone
-// else's. A rewind names such files and leaves them.
-func (w *Watch) Late(ctx context.Context, since time.Time, doubt string) error {
+// Linger is to be called when a command goes on in the background. The function that it returns is to be called when it has ended. What
+// changes in between, while no other command runs, may be its work or that of someone else: it is recorded with this doubt, and a
+// rewind names such files and leaves them.
+func (w *Watch) Linger(ctx context.Context) (end func(context.Context) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.roots) == 0 || w.running > 0 {
-		return nil // a command that runs records it, or nothing was ever looked at
+	began := time.Now()
+	w.lingering++
+	w.prepare(ctx)
+	return func(ctx context.Context) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		err := w.recordOthers(ctx, began)
+		w.lingering--
+		return err
 	}
-	return w.record(ctx, since, doubt)
+}
+
+const doubt = "a command in the background may have changed it, or someone else"
+
+// recordOthers records what commands have done that run already.
+func (w *Watch) recordOthers(ctx context.Context, since time.Time) error {
+	switch {
+	case w.running > 0:
+		return w.record(ctx, since, "")
+	case w.lingering > 0:
+		return w.record(ctx, since, doubt)
+	}
+	return nil
 }
 
 // Close removes the copies that were made beforehand.

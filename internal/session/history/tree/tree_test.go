@@ -360,6 +360,16 @@ func TestAHomeIsNeverWalked(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+	// A repository around it is looked at, but not the home.
+	d.git("init", "-q")
+	d.store.Begin("m2")
+	d.bash("echo y > home/secret; echo y > file")
+	d.rewind("m2")
+	for name, want := range map[string]string{"home/secret": "y\n", "file": "x\n"} {
+		if got, _ := os.ReadFile(d.path(name)); string(got) != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
 }
 
 func files(t *testing.T, dir string) string {
@@ -466,19 +476,25 @@ func TestChangesBetweenCommandsAreNotRecorded(t *testing.T) {
 	}
 }
 
-func TestLateChangesAreNamedAndLeft(t *testing.T) {
+// A command in the background changes files, and so may the user: nobody can tell who did it, so it is named and left.
+func TestWhatChangesBesideABackgroundCommandIsNamedAndLeft(t *testing.T) {
 	t.Parallel()
-	d := newRepo(t, "a")
+	d := newRepo(t, "a", "b", "c")
 	d.store.Begin("m1")
-	began := time.Now()
-	d.bash("true")
-	d.write("a", "by the background, or the user\n")
-	if err := d.watch.Late(t.Context(), began, "a command in the background may have changed it, or someone else"); err != nil {
+	d.bash("echo 1 > a")
+	end := d.watch.Linger(t.Context())
+	d.write("b", "by the background, or the user\n")
+	d.bash("echo 2 >> a") // while it goes on
+	d.write("c", "by the background, or the user\n")
+	if err := end(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	d.write("a", "user\n")
+	d.bash("echo 3 >> b")
 	_, left := d.rewind("m1")
-	if want := "a: a command in the background may have changed it, or someone else"; left != want {
-		t.Errorf("left %q, want %q", left, want)
+	const doubt = ": a command in the background may have changed it, or someone else"
+	if want := "a: someone else changed it since; b" + doubt + "; c" + doubt; left != want {
+		t.Errorf("left %q\nwant %q", left, want)
 	}
 }
 
