@@ -307,7 +307,7 @@ func (e *engine) newSession() {
 			Request:  e.request,
 			Compact:  e.compactor,
 			Tools:    e.toolSet,
-			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.holdSession, e.gate(), e.told.instructions.Watch, e.followCwd, e.watchFiles),
+			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.told.instructions.Watch, e.followCwd, e.watchFiles),
 			Answered: e.answered,
 			Window:   e.brain.limits,
 			Limits:   limits,

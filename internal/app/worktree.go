@@ -135,15 +135,21 @@ func (e *engine) dirsAt(dir func() string) func() []string {
 	}
 }
 
-// holdSession keeps the session's own calls inside its worktree.
-func (e *engine) holdSession(next tool.Handler) tool.Handler {
-	return func(ctx context.Context, call tool.Call) (tool.Result, error) {
-		if c := e.sessionCopy(); c != nil && call.Tool.Name != treetool.EnterName && call.Tool.Name != treetool.ExitName {
-			if err := c.hold.Check(call, e.dir.Cwd()); err != nil {
+// held puts the session's worktree before a gate: calls of the session and of agents that work where it works stay inside. An agent with a worktree of
+// its own has a hold of its own.
+func (e *engine) held(cwd func() string, gate tool.Middleware) tool.Middleware {
+	return func(next tool.Handler) tool.Handler {
+		pass := gate(next)
+		return func(ctx context.Context, call tool.Call) (tool.Result, error) {
+			c := e.sessionCopy()
+			if c == nil || e.agentCopy(cwd()) != nil || call.Tool.Name == treetool.EnterName || call.Tool.Name == treetool.ExitName {
+				return pass(ctx, call)
+			}
+			if err := c.hold.Check(call, cwd()); err != nil {
 				return tool.Result{}, fmt.Errorf("%w. ExitWorktree leads back, if that is what the user wants", err)
 			}
+			return pass(ctx, call)
 		}
-		return next(ctx, call)
 	}
 }
 
@@ -315,6 +321,9 @@ func (m mover) Enter(ctx context.Context, name, path string) (treetool.Moved, er
 	if e.policy.Policy().Mode == guard.Plan {
 		return treetool.Moved{}, errors.New("in plan mode nothing is made; leave it first")
 	}
+	if e.running(job.Agent) { // the project would be taken away from under them
+		return treetool.Moved{}, errors.New("agents still work here; wait for them or stop them (TaskStop), then enter the worktree")
+	}
 	if name != "" {
 		if err := worktree.CheckName(name); err != nil {
 			return treetool.Moved{}, err
@@ -346,8 +355,8 @@ func (m mover) Exit(ctx context.Context, remove, discard bool) (treetool.Moved, 
 	switch {
 	case c == nil:
 		return treetool.Moved{}, errors.New("the session is in no worktree: there is nothing to leave")
-	case remove && e.busy():
-		return treetool.Moved{}, errors.New("commands still run in the background in the worktree; wait for them or stop them (TaskStop) before it is removed")
+	case remove && e.running(job.Agent, job.Bash):
+		return treetool.Moved{}, errors.New("commands or agents still work in the background; wait for them or stop them (TaskStop) before it is removed")
 	}
 	var o worktree.Outcome
 	var err error
@@ -373,9 +382,11 @@ func (m mover) Exit(ctx context.Context, remove, discard bool) (treetool.Moved, 
 	return treetool.Moved{Dir: e.dir.Cwd(), Path: o.Path, Branch: o.Branch, Message: text}, nil
 }
 
-// busy reports whether commands of the main agent run in the background.
-func (e *engine) busy() bool {
-	return slices.ContainsFunc(e.jobs.List(), func(j job.Job) bool { return j.Owner == "" && !j.State.Ended() })
+// running reports whether work of these kinds goes on that the main agent started.
+func (e *engine) running(kinds ...job.Kind) bool {
+	return slices.ContainsFunc(e.jobs.List(), func(j job.Job) bool {
+		return j.Owner == "" && !j.State.Ended() && slices.Contains(kinds, j.Kind)
+	})
 }
 
 func lostFiles(o worktree.Outcome) string {
