@@ -24,6 +24,8 @@ const mcpHelp = `Usage: gofer mcp COMMAND
   list                                all servers, and whether they answer
   get NAME                            one of them
   remove NAME                         forget one
+  login NAME                          log in to a server elsewhere, in a browser
+  logout NAME                         forget the log-in
   reset-project-choices               forget what was accepted and refused of this folder's .mcp.json
   serve                               offer gofer's own tools over standard input and output
 
@@ -59,10 +61,14 @@ func runMCP(ctx context.Context, w World, args []string) error {
 		return c.list(ctx)
 	case "get":
 		return c.get(ctx, args[1:])
+	case "login":
+		return c.login(ctx, args[1:])
+	case "logout":
+		return c.logout(ctx, args[1:])
 	case "reset-project-choices":
 		return c.reset()
 	}
-	return usage("mcp knows add, add-json, list, get, remove, serve and reset-project-choices, not %q", args[0])
+	return usage("mcp knows add, add-json, list, get, remove, login, logout, serve and reset-project-choices, not %q", args[0])
 }
 
 // mcpCommand is what the subcommands work with.
@@ -300,7 +306,7 @@ func (c mcpCommand) has(scope, name string) (bool, error) {
 }
 
 // open reads the servers as a session in this folder would. Those of a project that is not trusted are listed, but not started.
-func (c mcpCommand) open(ctx context.Context, only string) (*mcp.Hub, func(), error) {
+func (c mcpCommand) open(ctx context.Context, only string, change func(*mcp.Options)) (*mcp.Hub, func(), error) {
 	e := &engine{ctx: ctx, world: c.w, place: c.p}
 	var err error
 	if e.settings, err = e.openSettings(); err != nil {
@@ -309,13 +315,17 @@ func (c mcpCommand) open(ctx context.Context, only string) (*mcp.Hub, func(), er
 	e.servers.granted = e.trusted
 	e.runner = proc.New(proc.Self())
 	env := environment(c.w, e.settings.Current())
-	hub := mcp.New(ctx, mcp.Options{Runner: e.runner, Dir: c.p.cwd, Roots: e.workDirs, Environ: e.serverEnv, Version: Version, ConnectTimeout: milliseconds(env("MCP_TIMEOUT"))})
+	o := mcp.Options{Runner: e.runner, Dir: c.p.cwd, Roots: e.workDirs, Environ: e.serverEnv, Version: Version, TokenDir: tokenDir(c.p), ConnectTimeout: milliseconds(env("MCP_TIMEOUT"))}
+	if change != nil {
+		change(&o)
+	}
+	hub := mcp.New(ctx, o)
 	list := e.allServers(nil)
 	if only != "" {
 		list = slices.DeleteFunc(list, func(s mcp.Config) bool { return s.Name != only })
 	}
 	hub.Add(list...)
-	hub.Settle(ctx, 2*time.Minute, true)
+	hub.Settle(ctx, o.ConnectTimeout+2*time.Minute, true)
 	return hub, func() {
 		hub.Close()
 		e.runner.Close()
@@ -323,7 +333,7 @@ func (c mcpCommand) open(ctx context.Context, only string) (*mcp.Hub, func(), er
 }
 
 func (c mcpCommand) list(ctx context.Context) error {
-	hub, done, err := c.open(ctx, "")
+	hub, done, err := c.open(ctx, "", nil)
 	if err != nil {
 		return err
 	}
@@ -356,7 +366,7 @@ func (c mcpCommand) get(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return usage("get needs one name")
 	}
-	hub, done, err := c.open(ctx, args[0])
+	hub, done, err := c.open(ctx, args[0], nil)
 	if err != nil {
 		return err
 	}

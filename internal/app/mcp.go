@@ -61,7 +61,7 @@ func (e *engine) openMCP() error {
 	}
 	o := mcp.Options{
 		Runner: e.runner, Dir: e.place.cwd, Roots: e.workDirs, Environ: e.serverEnv, Version: Version,
-		CacheDir: filepath.Join(e.place.config, "cache", "mcp"), FileDir: filepath.Join(e.place.sessionDir(), "tool-results"),
+		CacheDir: filepath.Join(e.place.config, "cache", "mcp"), FileDir: filepath.Join(e.place.sessionDir(), "tool-results"), TokenDir: tokenDir(e.place),
 		ConnectTimeout: milliseconds(env("MCP_TIMEOUT")), CallTimeout: milliseconds(env("MCP_TOOL_TIMEOUT")), ResultCap: outputTokens * 4,
 	}
 	if e.people.client != nil {
@@ -80,6 +80,9 @@ func (e *engine) openMCP() error {
 	})
 	return nil
 }
+
+// tokenDir is where log-ins are kept, for their owner only.
+func tokenDir(p place) string { return filepath.Join(p.config, "mcp-tokens") }
 
 func milliseconds(s string) time.Duration {
 	n, err := strconv.Atoi(s)
@@ -140,7 +143,11 @@ func (e *engine) freezeTools() {
 	if s.finding {
 		list = append(list, s.find...)
 	}
+	resources := slices.ContainsFunc(s.hub.Status(), func(st mcp.Status) bool { return st.Resources })
 	for _, t := range tools {
+		if !resources && (t.Name == mcp.ListName || t.Name == mcp.ReadName) {
+			continue // they can be called, but nobody knows yet that they are of use
+		}
 		if !hide || !t.Deferred {
 			s.listed[t.Name] = true
 			list = append(list, shown(t))
@@ -225,7 +232,7 @@ func (e *engine) serverTools() []*tool.Tool {
 	rules := e.policy.Policy().Rules
 	hub := e.servers.hub
 	list := hub.Tools()
-	if slices.ContainsFunc(hub.Status(), func(st mcp.Status) bool { return st.Resources }) {
+	if slices.ContainsFunc(hub.Status(), func(st mcp.Status) bool { return st.Resources || !st.Known && st.State != mcp.Disabled }) {
 		list = append(list, hub.ResourceTools()...)
 	}
 	return slices.DeleteFunc(list, func(t *tool.Tool) bool { return rules.Removes(t.Name) })

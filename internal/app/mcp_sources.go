@@ -117,6 +117,12 @@ func (e *engine) configuredServers() (list []mcp.Config, off map[string]bool) {
 func settingsServer(name string, m config.MCPServer) mcp.Config {
 	c := mcp.Config{Name: name, Type: m.Type, Command: m.Command, Args: m.Args, Env: m.Env, Cwd: m.Cwd, URL: m.URL, Headers: m.Headers,
 		HeadersHelper: m.HeadersHelper, Timeout: m.Timeout, AlwaysLoad: m.AlwaysLoad}
+	if m.OAuth != nil {
+		c.OAuth = &mcp.OAuth{}
+		if err := json.Unmarshal(m.OAuth, c.OAuth); err != nil {
+			c.Problem = "its oauth cannot be read: " + err.Error()
+		}
+	}
 	switch m.Origin.Layer {
 	case config.Project:
 		c.Scope = scopeProject
@@ -129,7 +135,7 @@ func settingsServer(name string, m config.MCPServer) mcp.Config {
 	default:
 		c.Scope = scopeUser
 	}
-	if err := c.Check(); err != nil {
+	if err := c.Check(); err != nil && c.Problem == "" {
 		c.Problem = err.Error()
 	}
 	return c

@@ -25,6 +25,7 @@ type Config struct {
 	HeadersHelper string            `json:"headersHelper,omitempty"`
 	Timeout       int               `json:"timeout,omitempty"` // milliseconds of a call
 	AlwaysLoad    bool              `json:"alwaysLoad,omitempty"`
+	OAuth         *OAuth            `json:"oauth,omitempty"`
 
 	// Problem is why the server cannot be used at all; it is listed as failed.
 	Problem string `json:"-"`

@@ -58,7 +58,7 @@ func (l *link) explain() string {
 type loginError struct{}
 
 func (loginError) Error() string {
-	return "it wants a log-in. Give it an Authorization header in its configuration (gofer mcp add --header), or let a headersHelper print one"
+	return "it wants a log-in. Let the user run gofer mcp login with its name, or give it an Authorization header in its configuration"
 }
 
 // errNotStarted is wrapped by the error of a server that cannot be started at all, so that trying again by itself is useless.
@@ -143,7 +143,7 @@ func (h *Hub) open(life context.Context, s *server, l *link) (m *Manifest, rem *
 
 // attemptError says why an attempt failed, with all that helps to mend it.
 func attemptError(life context.Context, err error, l *link, rem *remote) error {
-	if rem != nil && rem.denied.Load() {
+	if rem != nil && rem.denied.Load() && rem.login.browse == nil {
 		return loginError{}
 	}
 	var broken *url.Error

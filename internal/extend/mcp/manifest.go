@@ -108,19 +108,5 @@ func saveManifest(file string, m *Manifest) {
 		return
 	}
 	m.Version, m.Saved = manifestVersion, time.Now().UTC()
-	data, err := json.Marshal(m)
-	if err != nil || len(data) > manifestMost || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
-		return
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-*") // 0600
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(data)
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil || os.Rename(tmp.Name(), file) != nil {
-		os.Remove(tmp.Name())
-	}
+	writeWhole(file, m)
 }

@@ -42,6 +42,7 @@ type Options struct {
 	Environ  func() []string // the environment of servers that run here; nil: that of this process
 	CacheDir string          // where manifests are kept; "": nowhere
 	FileDir  string          // where binary results go
+	TokenDir string          // where log-ins are kept; "": nowhere
 	Version  string          // of this program
 
 	ConnectTimeout time.Duration // 0: 30 s
@@ -52,6 +53,8 @@ type Options struct {
 	Changed func(server string)
 	// Elicit asks a person for a server. nil: servers are told that nobody can be asked.
 	Elicit func(context.Context, Elicitation) (Answer, error)
+	// Browse shows a page to a person who wants to log in. nil: nobody can be asked, and a server that wants a log-in is said to want one.
+	Browse func(ctx context.Context, url string) error
 	// Message carries a message to a server that lives in the client, and returns its answer.
 	Message func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 }

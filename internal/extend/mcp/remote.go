@@ -18,6 +18,8 @@ import (
 // A remote is how a server elsewhere is reached.
 type remote struct {
 	headers http.Header
+	login   *login
+	ownAuth bool        // the transport knows nothing of log-ins: the token is added here
 	denied  atomic.Bool // the server wants a log-in
 }
 
@@ -27,6 +29,13 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range r.headers {
 		req.Header[name] = values
 	}
+	if r.ownAuth && req.Header.Get("Authorization") == "" {
+		if source, err := r.login.TokenSource(req.Context()); err == nil && source != nil {
+			if t, err := source.Token(); err == nil {
+				t.SetAuthHeader(req)
+			}
+		}
+	}
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
 		r.denied.Store(true)
@@ -35,7 +44,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (h *Hub) newRemote(ctx context.Context, c Config) (*remote, sdk.Transport, error) {
-	r := &remote{headers: http.Header{}}
+	r := &remote{headers: http.Header{}, login: h.newLogin(c), ownAuth: c.Kind() == "sse"}
 	for name, value := range c.Headers {
 		r.headers.Set(name, value)
 	}
@@ -52,7 +61,11 @@ func (h *Hub) newRemote(ctx context.Context, c Config) (*remote, sdk.Transport, 
 	if c.Kind() == "sse" {
 		return r, &sdk.SSEClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
 	}
-	return r, &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
+	t := &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}
+	if r.headers.Get("Authorization") == "" {
+		t.OAuthHandler = r.login
+	}
+	return r, t, nil
 }
 
 // helpHeaders runs the command that prints headers as a JSON object.

@@ -86,6 +86,9 @@ func (c Config) hideSecrets() Config {
 		return out
 	}
 	c.Env, c.Headers = hide(c.Env), hide(c.Headers)
+	if c.OAuth != nil {
+		c.OAuth = &OAuth{ClientID: c.OAuth.ClientID, CallbackPort: c.OAuth.CallbackPort}
+	}
 	if c.Type == "" {
 		c.Type = c.Kind()
 	}
