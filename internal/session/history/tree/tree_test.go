@@ -499,3 +499,42 @@ func TestWhatChangesBesideABackgroundCommandIsNamedAndLeft(t *testing.T) {
 }
 
 func treeOptions() tree.Options { return tree.Options{} }
+
+// lineRules ignores the names that the .gitignore at the top lists.
+type lineRules struct{ names []string }
+
+func (lineRules) Enter(dir string, hasRules, _ bool) tree.Rules {
+	if !hasRules {
+		return lineRules{}
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	return lineRules{strings.Fields(string(text))}
+}
+
+func (r lineRules) Ignores(_, name string, _ bool) bool { return slices.Contains(r.names, name) }
+
+// A command uncovers a folder that was ignored, and so was not looked at. What is found in it may have been there before: it is not taken
+// for new, and a rewind does not remove it.
+func TestAFolderThatWasIgnoredProvesNothing(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, tree.Options{Rules: func(string) tree.Rules { return lineRules{} }})
+	d.git("init", "-q")
+	d.write(".gitignore", "ignored\n")
+	d.write("ignored/x", "mine\n")
+	d.write("ignored/quiet", "mine\n")
+	d.store.Begin("m1")
+	d.bash("echo build > ignored/out")
+	if messages, _ := d.store.Messages(); len(messages) > 0 {
+		t.Error("an ignored file was recorded")
+	}
+	d.bash("echo > .gitignore; echo more >> ignored/x; echo z > z")
+	_, left := d.rewind("m1")
+	if !strings.Contains(left, "ignored/x: its old content is not known") {
+		t.Errorf("left %q", left)
+	}
+	for name, want := range map[string]string{".gitignore": "ignored\n", "ignored/x": "mine\nmore\n", "ignored/quiet": "mine\n", "z": ""} {
+		if got, _ := os.ReadFile(d.path(name)); string(got) != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
