@@ -30,6 +30,9 @@ func resolve(file string, depth int) string {
 	if dir == "" || dir == file || depth > 256 {
 		return filepath.Clean(file)
 	}
+	if name == "." { // a folder that does not exist: what is above it may be a link all the same
+		return resolve(strings.TrimRight(dir, string(filepath.Separator)), depth+1)
+	}
 	if target, err := os.Readlink(file); err == nil { // a link to what does not exist yet
 		if !filepath.IsAbs(target) {
 			target = resolve(dir, depth+1) + string(filepath.Separator) + target
