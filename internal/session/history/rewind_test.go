@@ -275,6 +275,14 @@ func TestSweepKeepsToATotal(t *testing.T) {
 		past := time.Now().Add(time.Duration(i-10) * time.Hour)
 		os.Chtimes(filepath.Join(root, name, indexName), past, past)
 	}
+	for _, name := range []string{"killed/before-1", "fresh/before-1", "foreign/other"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if name != "fresh/before-1" {
+			os.Chtimes(filepath.Join(root, name), time.Time{}, time.Now().Add(-48*time.Hour))
+		}
+	}
 	if err := Sweep(root, 24*time.Hour, 3000, "mine"); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +291,7 @@ func TestSweepKeepsToATotal(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if strings.Join(names, " ") != "c mine" {
+	if strings.Join(names, " ") != "c foreign fresh mine" {
 		t.Errorf("left %v", names)
 	}
 }

@@ -33,9 +33,10 @@ func Sweep(root string, olderThan time.Duration, limit int64, keep string) error
 			continue
 		}
 		dir := filepath.Join(root, e.Name())
-		info, err := os.Stat(filepath.Join(dir, indexName)) // without an index it is not ours
+		info, err := os.Stat(filepath.Join(dir, indexName))
 		switch {
 		case err != nil:
+			problems = append(problems, sweepStaged(dir, olderThan))
 		case e.Name() == keep:
 			total += sizeOf(dir)
 		case time.Since(info.ModTime()) > olderThan:
@@ -53,6 +54,24 @@ func Sweep(root string, olderThan time.Duration, limit int64, keep string) error
 		}
 		problems = append(problems, os.RemoveAll(k.dir))
 		total -= k.size
+	}
+	return errors.Join(problems...)
+}
+
+// StagePrefix begins the names of folders in a store that hold copies for the time of one process.
+const StagePrefix = "before-"
+
+// sweepStaged removes what killed processes left of sessions without a history. Everything else without an index is not ours.
+func sweepStaged(dir string, olderThan time.Duration) error {
+	staged, _ := filepath.Glob(filepath.Join(dir, StagePrefix+"*"))
+	var problems []error
+	for _, s := range staged {
+		if info, err := os.Stat(s); err == nil && time.Since(info.ModTime()) > olderThan {
+			problems = append(problems, os.RemoveAll(s))
+		}
+	}
+	if len(staged) > 0 {
+		os.Remove(dir) // stays if there is anything else in it
 	}
 	return errors.Join(problems...)
 }

@@ -63,7 +63,7 @@ const (
 	reasonMoved = "it was being written when the command began"
 )
 
-const stagePrefix = "before-"
+const stagePrefix = history.StagePrefix
 
 // begin removes what killed processes left behind, once.
 func (s *stage) begin() {
@@ -152,6 +152,7 @@ func (s *stage) drop(l *loose) {
 func (s *stage) remove() {
 	if s.dir != "" {
 		os.RemoveAll(s.dir)
+		os.Remove(s.parent) // stays if there is a history in it
 		s.dir, s.total = "", 0
 	}
 }

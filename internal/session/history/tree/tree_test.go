@@ -500,6 +500,30 @@ func TestWhatChangesBesideABackgroundCommandIsNamedAndLeft(t *testing.T) {
 
 func treeOptions() tree.Options { return tree.Options{} }
 
+// A session that changes nothing leaves nothing behind, though there was something to copy.
+func TestNothingIsLeftWhereNothingHappened(t *testing.T) {
+	t.Parallel()
+	d := newRepo(t, "a")
+	d.write("a", "dirty\n")
+	after, err := d.watch.Before(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if staged := files(t, d.store.Dir()); staged == "" {
+		t.Error("no copy was made")
+	}
+	if err := after(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.watch.Close()
+	if err := d.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(d.store.Dir()); err == nil {
+		t.Error("the folder of the session is left")
+	}
+}
+
 // lineRules ignores the names that the .gitignore at the top lists.
 type lineRules struct{ names []string }
 
