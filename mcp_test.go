@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"gofer/internal/llm/script"
 )
@@ -217,4 +219,98 @@ turn
 	if code := c.end(); code != 0 {
 		t.Errorf("exit code %d: %s", code, c.stderr.String())
 	}
+}
+
+// A server answers for permissions and for a hook; a prompt mentions its resource; its prompt is a command.
+func TestAServerJudges(t *testing.T) {
+	t.Parallel()
+	server := script.Serve(t, `turn
+  call Bash {"command":"touch allowed","description":"x"}
+  call Bash {"command":"touch never","description":"x"}
+  call Glob {"pattern":"secrets"}
+turn
+  text {{results}}
+turn
+  text done
+`)
+	cmd := goferCommand(t, server)
+	file, err := json.Marshal(testServers(cmd.Dir, 1, "judge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hooks = `{"hooks":{"PreToolUse":[{"matcher":"Glob","hooks":[{"type":"mcp_tool","server":"judge","tool":"scan","input":{"pattern":"${tool_input.pattern}"}}]}]}}`
+	id := "21111111-2222-4333-8444-555555555555"
+	args := []string{"--mcp-config", string(file), "--settings", hooks, "--permission-prompt-tool", "mcp__judge__permit"}
+	cmd.Args = append(cmd.Args, append(args, "-p", "Look at @judge:note:1, please", "--session-id", id)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v", out, err)
+	}
+	for _, want := range []string{"the judge says no", "no looking for secrets"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is not in %s", want, out)
+		}
+	}
+	for name, want := range map[string]bool{"allowed": true, "never": false} {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if body := string(server.Requests()[0].Body); !strings.Contains(body, "remember the milk") {
+		t.Error("the resource is not in the request")
+	}
+	again := goferCommand(t, server, append(args, "-p", "/mcp__judge__review a.go", "--resume", id)...)
+	again.Dir, again.Env = cmd.Dir, cmd.Env
+	if out, err := again.CombinedOutput(); err != nil || string(out) != "done\n" {
+		t.Fatalf("%s %v", out, err)
+	}
+	if body := string(server.Requests()[2].Body); !strings.Contains(body, "Please review a.go") {
+		t.Error("the prompt of the server is not in the request")
+	}
+}
+
+// Whatever ends gofer, nothing of a server is left.
+func TestNoServerOutlivesGofer(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			server := script.Serve(t, "turn\ncall mcp__s__x {}\n")
+			cmd := goferCommand(t, server)
+			// A server that ignores every polite request, in a session of its own, with a child that has another one.
+			pids := filepath.Join(cmd.Dir, "pids")
+			text := "trap '' INT TERM HUP; setsid sleep 1000 & echo $! $$ > " + pids + ".new; mv " + pids + ".new " + pids + "; while :; do sleep 1000; done"
+			file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]any{"command": "setsid", "args": []string{"--wait", "sh", "-c", text}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Args = append(cmd.Args, "-p", "go", "--mcp-config", string(file), "--allowedTools", "mcp__s")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var data []byte
+			eventually(t, 20*time.Second, "the server starts", func() bool {
+				data, _ = os.ReadFile(pids)
+				return len(data) > 0
+			})
+			cmd.Process.Signal(signal)
+			cmd.Wait()
+			for _, word := range strings.Fields(string(data)) {
+				pid, err := strconv.Atoi(word)
+				if err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, 3*time.Second, "process "+word+" ends", func() bool { return !runs(pid) })
+			}
+		})
+	}
+}
+
+// runs reports whether a process runs; a zombie does not.
+func runs(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
 }

@@ -34,8 +34,38 @@ func serveTestTools(tools string) int {
 				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: os.Getenv("NAME") + " did " + in.Text}}}, nil, nil
 			})
 	}
+	if os.Getenv("NAME") == "judge" {
+		addJudge(s)
+	}
 	if s.Run(context.Background(), &sdk.StdioTransport{}) != nil {
 		return 1
 	}
 	return 0
+}
+
+// addJudge adds tools that answer for permissions and for hooks, and a resource.
+func addJudge(s *sdk.Server) {
+	sdk.AddTool(s, &sdk.Tool{Name: "permit"}, func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+		Name  string         `json:"tool_name"`
+		Input map[string]any `json:"input"`
+		ID    string         `json:"tool_use_id"`
+	}) (*sdk.CallToolResult, any, error) {
+		answer := map[string]any{"behavior": "allow", "updatedInput": in.Input}
+		if strings.Contains(fmt.Sprint(in.Input["command"]), "never") || in.Name != "Bash" || in.ID == "" {
+			answer = map[string]any{"behavior": "deny", "message": "the judge says no"}
+		}
+		text, err := json.Marshal(answer)
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil, err
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "scan"}, func(_ context.Context, _ *sdk.CallToolRequest, in struct {
+		Pattern string `json:"pattern"`
+	}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: `{"decision":"block","reason":"no looking for ` + in.Pattern + `"}`}}}, nil, nil
+	})
+	s.AddResource(&sdk.Resource{URI: "note:1", Name: "note"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "note:1", Text: "remember the milk"}}}, nil
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "review", Arguments: []*sdk.PromptArgument{{Name: "file", Required: true}}}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "Please review " + r.Params.Arguments["file"]}}}}, nil
+	})
 }

@@ -48,6 +48,11 @@ func (a clientAsker) Ask(ctx context.Context, r guard.Request) (guard.Answer, er
 	if err != nil {
 		return guard.Answer{}, err
 	}
+	return readAnswer(raw)
+}
+
+// readAnswer reads what whoever was asked for a permission said.
+func readAnswer(raw json.RawMessage) (guard.Answer, error) {
 	var answer struct {
 		Behavior           string          `json:"behavior"`
 		UpdatedInput       json.RawMessage `json:"updatedInput"`

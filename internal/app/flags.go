@@ -40,7 +40,7 @@ type Flags struct {
 	Disallowed cli.List     `flag:"disallowedTools,disallowed-tools" arg:"rules" help:"what never runs"`
 	Mode       string       `flag:"permission-mode" enum:"default|manual|acceptEdits|plan|dontAsk|auto|bypassPermissions" help:"what happens to calls that no rule decides"`
 	SkipAll    bool         `flag:"dangerously-skip-permissions" help:"the same as --permission-mode bypassPermissions"`
-	PromptTool string       `flag:"permission-prompt-tool" arg:"stdio" help:"who is asked for permissions: stdio is the program that drives gofer"`
+	PromptTool string       `flag:"permission-prompt-tool" arg:"who" help:"who is asked for permissions: stdio (the program that drives gofer) or mcp__server__tool"`
 	Prompts    string       `flag:"permission-prompts" enum:"host|none" hidden:"1"`
 	AllowSkip  bool         `flag:"allow-dangerously-skip-permissions" help:"lets the mode be changed to bypassPermissions later"`
 	MCP        cli.List     `flag:"mcp-config" arg:"files-or-json" help:"MCP servers for this run"`
@@ -62,6 +62,9 @@ type Flags struct {
 	Agents     string       `flag:"agents" arg:"json-or-file" help:"more agents, by name: {\"name\": {\"description\": …, \"prompt\": …}}"`
 	SafeMode   bool         `flag:"safe-mode" help:"run nothing that comes from the project"`
 	Bare       bool         `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
+
+	Background    bool   `flag:"bg" help:"run the session in the background; see gofer ps, logs, attach and kill"`
+	BackgroundLog string `flag:"bg-child" arg:"file" hidden:"1"`
 
 	Debug     cli.Optional `flag:"debug,d" arg:"filter" help:"write what happens to standard error"`
 	DebugFile string       `flag:"debug-file" arg:"file" help:"write what happens to a file"`
@@ -109,8 +112,12 @@ func (f *Flags) check() error {
 		return usage("--replay-user-messages requires --input-format=stream-json and --output-format=stream-json")
 	case stream && !f.Verbose:
 		return usage("--output-format=stream-json requires --verbose")
-	case f.PromptTool != "" && f.PromptTool != "stdio":
-		return usage("--permission-prompt-tool: only stdio is there, not %q", f.PromptTool)
+	case f.PromptTool != "" && f.PromptTool != "stdio" && !strings.HasPrefix(f.PromptTool, "mcp__"):
+		return usage("--permission-prompt-tool must be stdio or a tool of a server (mcp__server__tool), not %q", f.PromptTool)
+	case f.Background && (f.Print || stream || f.Output != headless.Text):
+		return usage("--bg runs by itself and writes nothing here: it does not go with -p and --output-format. gofer logs shows what it says")
+	case f.Background && f.Rewind != "":
+		return usage("--bg and --rewind-files cannot be used together")
 	case f.MaxTurns < 0:
 		return usage("--max-turns must not be negative")
 	case f.MaxBudget < 0:

@@ -29,6 +29,7 @@ func (e *engine) openHooks() {
 		StateDir: filepath.Join(e.place.config, "session-env", e.place.session),
 		Matches:  e.meetsRule, AllowedURLs: set.AllowedHTTPHookURLs, AllowedEnv: set.HTTPHookAllowedEnvVars,
 		Model: e.brain.model, SmallModel: firstOf(set.SmallModel, "haiku"), Book: e.ledger.Book,
+		MCP: e.hookTool,
 	})
 	e.closers = append(e.closers, func() { e.hooks.Close(context.Background()) })
 }

@@ -169,7 +169,7 @@ func (e *engine) gateOf(p agents.Post) tool.Middleware {
 
 // asksPeople is who answers what no rule decides: hooks, then what was approved with a plan, then a person.
 func (e *engine) asksPeople(p agents.Post) guard.Asker {
-	last := e.people.asker
+	last := e.permissionAsker()
 	if last == nil {
 		last = guard.AskFunc(func(context.Context, guard.Request) (guard.Answer, error) { return guard.Answer{}, guard.ErrNobody })
 	}

@@ -207,6 +207,9 @@ func (e *engine) begin(ctx context.Context, in session.Input) session.Beginning 
 			}
 		}
 	}
+	if !in.Notice {
+		blocks = append(slices.Clip(blocks), e.mentioned(ctx, text)...)
+	}
 	return session.Beginning{Blocks: e.withReminders(blocks, text)}
 }
 
