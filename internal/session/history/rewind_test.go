@@ -295,3 +295,28 @@ func TestSweepKeepsToATotal(t *testing.T) {
 		t.Errorf("left %v", names)
 	}
 }
+
+func TestASnapshotNamesTheCopies(t *testing.T) {
+	t.Parallel()
+	files := t.TempDir()
+	old, fresh := filepath.Join(files, "old"), filepath.Join(files, "fresh")
+	s := Open(filepath.Join(t.TempDir(), "s"), Options{})
+	write(t, old, "0")
+	s.Begin("m1")
+	change(t, s, old, "1")
+	s.Begin("m2")
+	change(t, s, old, "2")
+	change(t, s, old, "3")
+	change(t, s, fresh, "x")
+	snap, ok := s.Snapshot("m2")
+	b := snap.Files[old]
+	if !ok || len(snap.Files) != 2 || snap.Files[fresh].File != nil || b.File == nil || b.Version != 2 {
+		t.Fatalf("got %+v", snap)
+	}
+	if got := mustRead(t, filepath.Join(s.Dir(), *b.File)); got != "1" {
+		t.Errorf("the copy holds %q", got)
+	}
+	if _, ok := s.Snapshot("m3"); ok {
+		t.Error("a message without changes has a snapshot")
+	}
+}
