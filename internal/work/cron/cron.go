@@ -176,10 +176,12 @@ func (j Job) from() time.Time {
 func (e Expr) due(j Job) time.Time {
 	next := e.Next(j.from())
 	if next.IsZero() {
-		return time.Unix(1<<40, 0) // never
+		return never()
 	}
 	return next.Add(e.jitter(j, next))
 }
+
+func never() time.Time { return time.Unix(1<<40, 0) }
 
 // How much later than its time a job may be handed over.
 const (

@@ -26,7 +26,12 @@ func (s *Schedule) Run(ctx context.Context) {
 	}
 	check(s.reportMissed(ctx))
 	for {
-		timer := time.NewTimer(s.wait(failing))
+		next := s.next()
+		wait := min(max(time.Until(next), 0), longestWait)
+		if failing {
+			wait = longestWait
+		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -36,7 +41,7 @@ func (s *Schedule) Run(ctx context.Context) {
 			continue
 		case <-timer.C:
 		}
-		if !s.anyDue() {
+		if next.After(time.Now()) {
 			continue
 		}
 		if s.Idle(ctx) != nil {
@@ -50,18 +55,12 @@ func (s *Schedule) Run(ctx context.Context) {
 	}
 }
 
-// wait is how long nothing is due. After a failure it is a while, whatever is due.
-func (s *Schedule) wait(failing bool) time.Duration {
-	list, _ := s.List()
-	if failing || len(list) == 0 {
-		return longestWait
+// next is when something is due.
+func (s *Schedule) next() time.Time {
+	if list, _ := s.List(); len(list) > 0 { // Run has told of the error
+		return list[0].Next
 	}
-	return min(max(time.Until(list[0].Next), 0), longestWait)
-}
-
-func (s *Schedule) anyDue() bool {
-	list, _ := s.List()
-	return len(list) > 0 && !list[0].Next.After(time.Now())
+	return never()
 }
 
 // advance shows visit all jobs that make sense, to be changed or dropped.
