@@ -78,87 +78,10 @@ type mcpCommand struct {
 	state *config.State
 }
 
-// mcpWords are the words of a subcommand, read.
-type mcpWords struct {
-	scope, transport string
-	env, headers     map[string]string
-	words            []string // what is no option
-}
-
-// readWords reads options by hand: a command's own options must stay the command's.
-func readWords(args []string) (mcpWords, error) {
-	o := mcpWords{env: map[string]string{}, headers: map[string]string{}}
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		if arg == "--" {
-			o.words = append(o.words, args[i+1:]...)
-			break
-		}
-		if !strings.HasPrefix(arg, "-") || arg == "-" {
-			o.words = append(o.words, arg)
-			if len(o.words) == 2 && o.transport != "http" && o.transport != "sse" && !isURL(arg) {
-				o.words = append(o.words, args[i+1:]...)
-				break
-			}
-			continue
-		}
-		name, value, has := strings.Cut(arg, "=")
-		if !strings.HasPrefix(arg, "--") {
-			name, value, has = arg, "", false
-		}
-		if !has {
-			if i++; i >= len(args) {
-				return o, usage("%s needs a value", name)
-			}
-			value = args[i]
-		}
-		if err := o.take(name, value); err != nil {
-			return o, err
-		}
-		// More variables may follow the first.
-		for (name == "-e" || name == "--env") && i+1 < len(args) && strings.Contains(args[i+1], "=") && !strings.HasPrefix(args[i+1], "-") {
-			i++
-			if err := o.take(name, args[i]); err != nil {
-				return o, err
-			}
-		}
-	}
-	if o.scope == "" {
-		o.scope = scopeLocal
-	}
-	return o, nil
-}
-
-func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
-
-func (o *mcpWords) take(name, value string) error {
-	switch name {
-	case "-s", "--scope":
-		if !slices.Contains([]string{scopeLocal, scopeUser, scopeProject}, value) {
-			return usage("--scope must be local, user or project, not %q", value)
-		}
-		o.scope = value
-	case "-t", "--transport":
-		if !slices.Contains([]string{"stdio", "http", "sse"}, value) {
-			return usage("--transport must be stdio, http or sse, not %q", value)
-		}
-		o.transport = value
-	case "-e", "--env":
-		key, val, ok := strings.Cut(value, "=")
-		if !ok {
-			return usage("--env must be NAME=VALUE, not %q", value)
-		}
-		o.env[key] = val
-	case "-H", "--header":
-		key, val, ok := strings.Cut(value, ":")
-		if !ok {
-			return usage("--header must be \"NAME: VALUE\", not %q", value)
-		}
-		o.headers[strings.TrimSpace(key)] = strings.TrimSpace(val)
-	default:
-		return usage("unknown option '%s' of gofer mcp", name)
-	}
-	return nil
+// noServer says that there is no such server, in the words that scripts look for.
+func noServer(name string) error {
+	text := "No MCP server found with name: " + name
+	return errors.New(text)
 }
 
 func (c mcpCommand) add(args []string) error {
@@ -274,7 +197,7 @@ func (c mcpCommand) remove(args []string) error {
 	}
 	switch len(found) {
 	case 0:
-		return fmt.Errorf("No MCP server found with name: %s", name) //nolint:staticcheck // scripts look for this text
+		return noServer(name)
 	case 1:
 	default:
 		return fmt.Errorf("the MCP server %s exists in the scopes %s: say which with --scope", name, strings.Join(found, ", "))
@@ -373,7 +296,7 @@ func (c mcpCommand) get(ctx context.Context, args []string) error {
 	defer done()
 	all := hub.Status()
 	if len(all) == 0 {
-		return fmt.Errorf("No MCP server found with name: %s", args[0]) //nolint:staticcheck // scripts look for this text
+		return noServer(args[0])
 	}
 	st := all[0]
 	fmt.Fprintf(c.w.Stdout, "%s:\n  Scope: %s\n  Status: %s\n  Type: %s\n", st.Name, st.Scope, health(st), st.Config.Kind())

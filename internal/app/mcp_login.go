@@ -37,7 +37,7 @@ func (c mcpCommand) login(ctx context.Context, args []string) error {
 	all := hub.Status()
 	switch {
 	case len(all) == 0:
-		return fmt.Errorf("No MCP server found with name: %s", args[0]) //nolint:staticcheck // scripts look for this text
+		return noServer(args[0])
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case all[0].State != mcp.Connected:
@@ -89,5 +89,5 @@ func (c mcpCommand) logout(ctx context.Context, args []string) error {
 		fmt.Fprintf(c.w.Stdout, text, s.Name)
 		return nil
 	}
-	return fmt.Errorf("No MCP server found with name: %s", args[0]) //nolint:staticcheck // scripts look for this text
+	return noServer(args[0])
 }

@@ -131,7 +131,8 @@ func (h *Hub) open(life context.Context, s *server, l *link) (m *Manifest, rem *
 	client := sdk.NewClient(&sdk.Implementation{Name: "gofer", Version: h.o.Version}, h.clientOptions(s))
 	if h.o.Roots != nil {
 		for _, dir := range h.o.Roots() {
-			client.AddRoots(&sdk.Root{URI: fileURL(dir), Name: filepath.Base(dir)}) //nolint:staticcheck // servers still use roots
+			//lint:ignore SA1019 the newest protocol drops roots, but the servers of today ask for them
+			client.AddRoots(&sdk.Root{URI: fileURL(dir), Name: filepath.Base(dir)})
 		}
 	}
 	if l.session, err = client.Connect(life, transport, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}); err != nil {

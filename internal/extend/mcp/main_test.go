@@ -150,6 +150,7 @@ func newServer() *sdk.Server {
 		return said(fmt.Sprintf("%s %v", a.Action, a.Content["colour"])), nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "roots", Description: "Lists roots"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		//lint:ignore SA1019 servers of today ask for roots
 		l, err := r.Session.ListRoots(ctx, nil)
 		if err != nil {
 			return nil, nil, err

