@@ -65,6 +65,7 @@ type Session struct {
 	drain     chan chan []Input
 	interrupt chan struct{}
 	finish    chan struct{}
+	await     chan waiter
 }
 
 // New makes a session. It does nothing before Serve.
@@ -74,7 +75,7 @@ func New(c Config) *Session {
 	}
 	return &Session{
 		Config: c, events: newEventLog(), inbox: make(chan Input), drain: make(chan chan []Input),
-		interrupt: make(chan struct{}), finish: make(chan struct{}),
+		interrupt: make(chan struct{}), finish: make(chan struct{}), await: make(chan waiter),
 	}
 }
 
@@ -124,6 +125,7 @@ func (s *Session) Serve(ctx context.Context) error {
 		cancel    context.CancelCauseFunc // nil when idle
 		done      = make(chan struct{})
 		finishing bool
+		waiting   waiters
 	)
 	for {
 		if finishing {
@@ -142,7 +144,10 @@ func (s *Session) Serve(ctx context.Context) error {
 		if finishing && cancel == nil && len(queue) == 0 {
 			return nil
 		}
+		waiting = waiting.wake(cancel != nil, len(queue))
 		select {
+		case w := <-s.await:
+			waiting = append(waiting, w)
 		case in := <-s.inbox:
 			queue = append(queue, in)
 			if cancel != nil && !in.Notice {
