@@ -35,6 +35,7 @@ import (
 	"gofer/internal/tool/team"
 	"gofer/internal/tool/work"
 	"gofer/internal/ui/control"
+	"gofer/internal/work/cron"
 	"gofer/internal/work/job"
 )
 
@@ -64,6 +65,7 @@ type engine struct {
 	runner    *proc.Runner
 	userShell *shell.UserShell
 	jobs      *job.Registry
+	schedule  *cron.Schedule // nil: the session does not live on
 	history   *history.Store
 	rewinding rewinding
 	dir       shell.Cwd
@@ -143,6 +145,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 		return nil, err
 	}
 	e.openWork()
+	e.openSchedule()
 	if err := e.openAgents(); err != nil {
 		return nil, err
 	}
@@ -160,6 +163,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	e.newSession()
 	e.seatAgents()
 	e.watchJobs()
+	e.runSchedule()
 	return e, e.openObservers()
 }
 
@@ -225,6 +229,7 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 	list = append(list, team.Tools(d.team, e.agents.forking)...)
 	if d.owner == "" {
 		list = append(list, e.treeTools()...)
+		list = append(list, e.scheduleTools()...)
 	}
 	list = append(list, search.Tools(search.Env{Cwd: d.dir.Cwd, Hidden: d.hidden})...)
 	return append(list, shell.Tools(shell.Env{

@@ -101,7 +101,7 @@ func (e *engine) sessionStarted(ctx context.Context, source string) []string {
 
 // afterReply asks the stop hooks.
 func (e *engine) afterReply(ctx context.Context, s loop.Stopping) loop.StopVerdict {
-	o := e.hooks.Stop(ctx, hook.Stopping{Active: s.Active, LastMessage: s.Text})
+	o := e.hooks.Stop(ctx, hook.Stopping{Active: s.Active, LastMessage: s.Text, Crons: e.scheduledJobs()})
 	switch {
 	case o.Stop:
 		return loop.StopVerdict{Prevent: true, Reason: o.StopReason}
