@@ -60,6 +60,10 @@ func commands() []command {
 		{"tasks", "list, show and watch the tasks of sessions", runTasks},
 		{"worktree", "list, merge and prune the worktrees of agents and sessions", runWorktree},
 		{"agents", "list the agents there are, and what is wrong with those that cannot be used", runAgents},
+		{"ps", "list the sessions that run in the background", runPs},
+		{"logs", "show what a session in the background says and does; -f follows", runLogs},
+		{"attach", "talk to a session in the background", runAttach},
+		{"kill", "end a session in the background", runKill},
 		{"demo", "watch the scripted model fix a failing test: no key, no network", runDemo},
 		{"serve-script", "serve a scripted model over HTTP, to test hooks and skills against", runServeScript},
 	}
@@ -135,6 +139,9 @@ var errResult = errors.New("the run ended with an error")
 
 // exitCode is the one place where errors become exit codes, and where an error that nobody has shown yet is shown.
 func exitCode(ctx context.Context, w World, err error) int {
+	if errors.Is(err, errDetached) {
+		return exitOK // Ctrl-C is how one leaves
+	}
 	var sig errSignal
 	if errors.As(context.Cause(ctx), &sig) {
 		return signalCode(sig.signal)
@@ -159,6 +166,7 @@ func help() string {
 Usage:
   gofer -p "prompt"              answer and exit
   cat log | gofer -p "explain"   with piped input
+  gofer --bg "prompt"            work in the background; gofer ps, logs, attach, kill
   gofer demo                     see it work, with no key
 
 Options:

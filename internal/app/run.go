@@ -34,6 +34,9 @@ func run(ctx context.Context, w World, args []string) error {
 	if err != nil {
 		return err
 	}
+	if f.Background && f.BackgroundLog == "" {
+		return startBackground(ctx, w, p, words, args)
+	}
 	if err := p.resolveSession(f); err != nil {
 		return err
 	}
@@ -56,6 +59,9 @@ func run(ctx context.Context, w World, args []string) error {
 	if strings.TrimSpace(text) == "" {
 		//lint:ignore ST1005 programs and scripts look for this very text
 		return errors.New("Input must be provided either through stdin or as a prompt argument when using --print")
+	}
+	if f.Background {
+		return serveBackground(ctx, w, f, p, text)
 	}
 	return answerPrompt(ctx, w, f, p, text, in.Late, terminal && !f.Print)
 }
