@@ -142,6 +142,7 @@ func (s *Schedule) reportMissed(ctx context.Context) error {
 			if times == 0 {
 				return false
 			}
+			times += e.pass(j, now) // a session does not begin with a job that it has just told of
 			prompt := []rune(strings.Join(strings.Fields(j.Prompt), " "))
 			if len(prompt) > mostQuoted {
 				prompt = append(prompt[:mostQuoted], '…')
