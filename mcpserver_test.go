@@ -62,6 +62,14 @@ func addJudge(s *sdk.Server) {
 	}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: `{"decision":"block","reason":"no looking for ` + in.Pattern + `"}`}}}, nil, nil
 	})
+	sdk.AddTool(s, &sdk.Tool{Name: "think"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		//lint:ignore SA1019 servers of today ask the model
+		a, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{SystemPrompt: "Be brief.", MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "What is the capital?"}}}})
+		if err != nil {
+			return nil, nil, err
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: a.Model + " says " + a.Content.(*sdk.TextContent).Text}}}, nil, nil
+	})
 	s.AddResource(&sdk.Resource{URI: "note:1", Name: "note"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "note:1", Text: "remember the milk"}}}, nil
 	})

@@ -26,6 +26,7 @@ type servers struct {
 	hub     *mcp.Hub
 	granted bool          // those of .mcp.json may run
 	loaded  chan struct{} // closed when it is known which servers there are
+	begun   chan struct{} // closed when the session has begun
 	ready   sync.Once
 
 	mu      sync.Mutex
@@ -52,11 +53,13 @@ func (e *engine) openMCP() error {
 		CacheDir: filepath.Join(e.place.config, "cache", "mcp"), FileDir: filepath.Join(e.place.sessionDir(), "tool-results"), TokenDir: tokenDir(e.place),
 		ConnectTimeout: milliseconds(env("MCP_TIMEOUT")), CallTimeout: milliseconds(env("MCP_TOOL_TIMEOUT")), ResultCap: outputTokens * 4,
 	}
+	o.Sample = e.sample
 	if e.people.client != nil {
 		o.Elicit, o.Message = e.elicit, e.serverMessage
 	}
 	s := &e.servers
 	s.hub, s.loaded, s.listed = mcp.New(e.ctx, o), make(chan struct{}), map[string]bool{}
+	s.begun = make(chan struct{})
 	s.find = find.Tools(find.Env{Tools: e.findable, Find: func(name string) (*tool.Tool, error) { return e.toolSet().Find(name) }, Wait: e.waitForServers})
 	go func() {
 		defer close(s.loaded)

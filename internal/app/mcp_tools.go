@@ -29,6 +29,7 @@ const (
 func (e *engine) prepareServers() {
 	s := &e.servers
 	s.ready.Do(func() {
+		close(s.begun)
 		<-s.loaded
 		if e.people.client != nil {
 			s.hub.Settle(e.ctx, waitForClient, false, "sdk")
@@ -67,7 +68,7 @@ func (e *engine) freezeTools() {
 	if s.finding {
 		list = append(list, s.find...)
 	}
-	resources := slices.ContainsFunc(s.hub.Status(), func(st mcp.Status) bool { return st.Resources })
+	resources, _ := s.hub.HasResources()
 	for _, t := range tools {
 		if !resources && (t.Name == mcp.ListName || t.Name == mcp.ReadName) {
 			continue // they can be called, but nobody knows yet that they are of use
@@ -156,7 +157,7 @@ func (e *engine) serverTools() []*tool.Tool {
 	rules := e.policy.Policy().Rules
 	hub := e.servers.hub
 	list := hub.Tools()
-	if slices.ContainsFunc(hub.Status(), func(st mcp.Status) bool { return st.Resources || !st.Known && st.State != mcp.Disabled }) {
+	if some, maybe := hub.HasResources(); some || maybe {
 		list = append(list, hub.ResourceTools()...)
 	}
 	return slices.DeleteFunc(list, func(t *tool.Tool) bool { return rules.Removes(t.Name) })

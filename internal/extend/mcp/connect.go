@@ -180,6 +180,9 @@ func (h *Hub) clientOptions(s *server) *sdk.ClientOptions {
 	if h.o.Roots == nil {
 		o.Capabilities = &sdk.ClientCapabilities{}
 	}
+	if h.o.Sample != nil {
+		o.CreateMessageHandler = s.sample //lint:ignore SA1019 the newest protocol drops sampling, but the servers of today use it
+	}
 	if h.o.Elicit != nil {
 		o.ElicitationHandler = func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			schema, err := json.Marshal(r.Params.RequestedSchema)

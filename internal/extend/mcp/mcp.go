@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"gofer/internal/llm"
 	"gofer/internal/proc"
 	"gofer/internal/tool"
 )
@@ -53,6 +54,8 @@ type Options struct {
 	Changed func(server string)
 	// Elicit asks a person for a server. nil: servers are told that nobody can be asked.
 	Elicit func(context.Context, Elicitation) (Answer, error)
+	// Sample asks the model for a server. nil: servers are told that they cannot ask it.
+	Sample func(context.Context, Sampling) (Sampled, error)
 	// Browse shows a page to a person who wants to log in. nil: nobody can be asked, and a server that wants a log-in is said to want one.
 	Browse func(ctx context.Context, url string) error
 	// Message carries a message to a server that lives in the client, and returns its answer.
@@ -70,6 +73,16 @@ type Answer struct {
 	Action  string
 	Content map[string]any
 }
+
+// A Sampling is a question of a server to the model.
+type Sampling struct {
+	Server, System string
+	Messages       []llm.Message
+	MaxTokens      int
+}
+
+// Sampled is what the model said.
+type Sampled struct{ Text, Model string }
 
 // Limits of connecting at the same time, so that many servers do not make a machine stand still.
 const (

@@ -104,6 +104,19 @@ func (h *Hub) Resources(ctx context.Context, only string) (list []Resource, prob
 	return list, problems, nil
 }
 
+// HasResources reports whether a server has resources, and whether one may have some of which nothing is known yet.
+func (h *Hub) HasResources() (some, maybe bool) {
+	for _, s := range h.all() {
+		s.mu.Lock()
+		if !s.off {
+			some = some || s.known != nil && s.known.Resources
+			maybe = maybe || s.known == nil
+		}
+		s.mu.Unlock()
+	}
+	return some, maybe
+}
+
 func (s *server) resources(ctx context.Context) ([]Resource, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
