@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"gofer/internal/event"
 	"gofer/internal/guard"
 	"gofer/internal/llm"
 	"gofer/internal/proc"
@@ -140,7 +139,7 @@ var errKilled = errors.New("the session was ended by gofer kill")
 func serveBackground(ctx context.Context, w World, f Flags, p place, text string) error {
 	ready := stayAlive()
 	defer ready.Close()
-	if other, err := p.live().Find(p.session); err == nil {
+	if other, ok := p.live().Running(p.session); ok {
 		return fmt.Errorf("session %s runs already, in process %d: gofer attach %s", p.session, other.PID, shortID(p.session))
 	}
 	log := p.live().Log(p.session)
@@ -152,16 +151,17 @@ func serveBackground(ctx context.Context, w World, f Flags, p place, text string
 		os.Rename(log, f.BackgroundLog)
 		return err
 	}
-	n := &nameplate{register: p.live(), entry: live.Entry{
-		ID: p.session, Cwd: p.cwd, Title: cmp.Or(f.Name, oneLine(strings.TrimSpace(text), 120)), State: live.Working, Started: time.Now().UTC(), Socket: socket,
-	}}
-	if err = n.entry.Here(); err == nil {
+	n, err := newNameplate(p, f, live.Background, text)
+	if err == nil {
+		n.entry.Socket = socket
 		err = host(ctx, w, f, p, text, n, ready)
 	}
-	if err != nil && !n.shown {
+	if err != nil && (n == nil || !n.shown) {
 		os.Rename(log, f.BackgroundLog) // whoever started this reads there why it failed
 	}
-	n.remove()
+	if n != nil {
+		n.remove()
+	}
 	return err
 }
 
@@ -235,79 +235,6 @@ func (e *engine) watcherHandlers(c *control.Conn, end func()) map[string]control
 		return nil, nil
 	})
 	return all
-}
-
-// A nameplate is the session's own entry in the register, kept up to date.
-type nameplate struct {
-	register live.Register
-	mu       sync.Mutex
-	entry    live.Entry
-	turn     string // idle or working
-	asking   int
-	shown    bool
-}
-
-// show puts up the nameplate.
-func (n *nameplate) show() error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.turn = live.Working
-	n.entry.Changed = time.Now().UTC()
-	if err := n.register.Put(n.entry); err != nil {
-		return err
-	}
-	n.shown = true
-	return nil
-}
-
-func (n *nameplate) remove() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.shown = false
-	n.register.Remove(n.entry)
-}
-
-// change writes what has changed. A disk that is full must not end the session: the entry is old then, until it can be written again.
-func (n *nameplate) change(f func(*live.Entry)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	old := n.entry
-	f(&n.entry)
-	n.entry.State = n.turn
-	if n.asking > 0 {
-		n.entry.State = live.Waiting
-	}
-	if n.entry == old || !n.shown {
-		return
-	}
-	n.entry.Changed = time.Now().UTC()
-	n.register.Put(n.entry)
-}
-
-func (n *nameplate) waiting(questions int) {
-	n.change(func(*live.Entry) { n.asking = questions })
-}
-
-// note takes from an event what the register tells.
-func (n *nameplate) note(e event.Event) {
-	switch e := e.(type) {
-	case event.Init:
-		n.change(func(entry *live.Entry) { n.turn, entry.Model, entry.Cwd = live.Working, e.Model, e.Cwd })
-	case event.Result:
-		n.change(func(entry *live.Entry) {
-			n.turn, entry.CostUSD = live.Idle, e.TotalCostUSD
-			if e.IsError && len(e.Errors) > 0 {
-				entry.Last = oneLine(e.Errors[0], 200)
-			}
-		})
-	case event.ToolBegun:
-		n.change(func(entry *live.Entry) { entry.Last = oneLine(e.Name+": "+e.Title, 200) })
-	case event.Assistant:
-		text := strings.TrimSpace((llm.Message{Blocks: e.Message.Content}).Text())
-		if text != "" && e.Parent == nil {
-			n.change(func(entry *live.Entry) { entry.Last = oneLine(text[strings.LastIndexByte(text, '\n')+1:], 200) })
-		}
-	}
 }
 
 // maxSocket is how long the path of a socket may be; systems differ a little.

@@ -39,7 +39,7 @@ func runAttach(ctx context.Context, w World, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := remote.Dial(ctx, e.Socket)
+	c, err := reach(ctx, e)
 	if err != nil {
 		return err
 	}

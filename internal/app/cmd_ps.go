@@ -23,7 +23,7 @@ import (
 	"gofer/internal/ui/remote"
 )
 
-// runPs is gofer ps: the sessions that run in the background now.
+// runPs is gofer ps: the sessions of this user that run now, in the background and elsewhere.
 func runPs(_ context.Context, w World, args []string) error {
 	var f struct {
 		JSON bool `flag:"json" help:"for programs"`
@@ -67,17 +67,17 @@ func runPs(_ context.Context, w World, args []string) error {
 
 func listRunning(out io.Writer, running []live.Entry, home string) error {
 	if len(running) == 0 {
-		_, err := fmt.Fprintln(out, `No session runs in the background. gofer --bg "what to do" starts one.`)
+		_, err := fmt.Fprintln(out, `No session runs. gofer --bg "what to do" starts one.`)
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tSTATE\tMODEL\tCOST\tAGE\tFOLDER\tLAST")
+	fmt.Fprintln(t, "ID\tKIND\tSTATE\tMODEL\tCOST\tAGE\tFOLDER\tLAST")
 	for _, e := range running {
 		folder := e.Cwd
 		if rest, ok := strings.CutPrefix(folder, home+"/"); ok {
 			folder = "~/" + rest
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t$%.4f\t%s\t%s\t%s\n", shortID(e.ID), e.State, oneLine(e.Model, 30), e.CostUSD, time.Since(e.Started).Round(time.Second), oneLine(folder, 60), oneLine(cmp.Or(e.Last, e.Title), 80))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t$%.4f\t%s\t%s\t%s\n", shortID(e.ID), oneLine(e.Kind, 12), oneLine(e.State, 30), oneLine(e.Model, 30), e.CostUSD, time.Since(e.Started).Round(time.Second), oneLine(folder, 60), oneLine(cmp.Or(e.Last, e.Title), 80))
 	}
 	return t.Flush()
 }
@@ -101,7 +101,7 @@ func named(w World, args []string, form string, flags any, help *bool) (place, s
 	return p, words[0], err
 }
 
-// running is a session that can be reached.
+// running is a session that runs.
 func (p place) running(id string) (live.Entry, error) {
 	e, err := p.live().Find(id)
 	if errors.Is(err, live.ErrNotRunning) {
@@ -122,15 +122,18 @@ func runLogs(ctx context.Context, w World, args []string) error {
 	}
 	e, err := p.live().Find(id)
 	if errors.Is(err, live.ErrNotRunning) {
-		if s, found := transcript.Root(p.config).Find(p.projectDir(), id); found == nil {
-			return transcript.Export(w.Stdout, s.Path, transcript.Text)
+		if exportNamed(w, p, id) == nil {
+			return nil
 		}
 		return fmt.Errorf("%w, and none that has ended either. gofer ps and gofer sessions list --all list them", err)
 	}
 	if err != nil {
 		return err
 	}
-	c, err := remote.Dial(ctx, e.Socket)
+	if e.Socket == "" && !f.Follow {
+		return exportNamed(w, p, e.ID)
+	}
+	c, err := reach(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -141,6 +144,23 @@ func runLogs(ctx context.Context, w World, args []string) error {
 		return errDetached
 	}
 	return err
+}
+
+// exportNamed shows the transcript of a session.
+func exportNamed(w World, p place, id string) error {
+	s, err := transcript.Root(p.config).Find(p.projectDir(), id)
+	if err != nil {
+		return err
+	}
+	return transcript.Export(w.Stdout, s.Path, transcript.Text)
+}
+
+// reach connects to a session in the background.
+func reach(ctx context.Context, e live.Entry) (*remote.Client, error) {
+	if e.Socket == "" {
+		return nil, fmt.Errorf("session %s is not in the background: it belongs to the terminal or the program that started it (process %d)", e.ID, e.PID)
+	}
+	return remote.Dial(ctx, e.Socket)
 }
 
 // lines are the records of a session in another process: those that were, and if follow is set those that come.
@@ -214,7 +234,7 @@ func runKill(ctx context.Context, w World, args []string) error {
 
 // askToEnd tells a session to end and reads until it has said its last word.
 func askToEnd(ctx context.Context, e live.Entry) error {
-	c, err := remote.Dial(ctx, e.Socket)
+	c, err := reach(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -60,10 +60,10 @@ func commands() []command {
 		{"tasks", "list, show and watch the tasks of sessions", runTasks},
 		{"worktree", "list, merge and prune the worktrees of agents and sessions", runWorktree},
 		{"agents", "list the agents there are, and what is wrong with those that cannot be used", runAgents},
-		{"ps", "list the sessions that run in the background", runPs},
+		{"ps", "list the sessions that run now", runPs},
 		{"logs", "show what a session in the background says and does; -f follows", runLogs},
 		{"attach", "talk to a session in the background", runAttach},
-		{"kill", "end a session in the background", runKill},
+		{"kill", "end a session that runs", runKill},
 		{"demo", "watch the scripted model fix a failing test: no key, no network", runDemo},
 		{"serve-script", "serve a scripted model over HTTP, to test hooks and skills against", runServeScript},
 	}

@@ -11,6 +11,7 @@ import (
 	"gofer/internal/event"
 	"gofer/internal/llm"
 	"gofer/internal/session"
+	"gofer/internal/session/live"
 	"gofer/internal/ui/control"
 	"gofer/internal/ui/headless"
 	"gofer/internal/ui/plain"
@@ -80,11 +81,14 @@ func answerPrompt(ctx context.Context, w World, f Flags, p place, text string, l
 	if watch {
 		who = terminalPeople(w)
 	}
+	plate := ordinary(p, f, live.Prompt, text)
+	who.asker = plate.asks(who.asker)
 	e, err := newEngine(ctx, w, f, p, who)
 	if err != nil {
 		return err
 	}
 	defer e.close()
+	e.announce(plate)
 	s := e.session
 	records := s.Watch(context.WithoutCancel(ctx), 0)
 	served := make(chan error, 1)
@@ -163,11 +167,14 @@ func serveClient(ctx context.Context, w World, f Flags, p place) error {
 	if f.PromptTool == "stdio" {
 		who.asker = clientAsker{conn}
 	}
+	plate := ordinary(p, f, live.Client, "")
+	who.asker = plate.asks(who.asker)
 	e, err := newEngine(ctx, w, f, p, who)
 	if err != nil {
 		return err
 	}
 	defer e.close()
+	e.announce(plate)
 	s := e.session
 	records := s.Watch(context.WithoutCancel(ctx), 0)
 	served := make(chan error, 1)

@@ -24,9 +24,17 @@ const (
 	Waiting = "waiting for permission"
 )
 
+// Kinds of sessions.
+const (
+	Background = "background" // it has a socket, and waits for more when it is idle
+	Prompt     = "prompt"     // it answers one prompt
+	Client     = "client"     // a program drives it
+)
+
 // An Entry tells of one session.
 type Entry struct {
 	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
 	PID     int       `json:"pid"`
 	Born    string    `json:"born"`    // when the process was started, in the words of its kernel
 	Machine string    `json:"machine"` // whose process numbers these are
@@ -38,7 +46,7 @@ type Entry struct {
 	Last    string    `json:"last"` // what it said or did last
 	Started time.Time `json:"started"`
 	Changed time.Time `json:"changed"`
-	Socket  string    `json:"socket"`
+	Socket  string    `json:"socket"` // empty: it cannot be reached
 }
 
 // Here fills in who writes the entry: this process.
@@ -156,6 +164,12 @@ func lastWords(file string) string {
 	buf := make([]byte, most)
 	n, _ := f.Read(buf)
 	return strings.TrimSpace(string(buf[:n]))
+}
+
+// Running returns the entry of a session, if it runs.
+func (r Register) Running(id string) (Entry, bool) {
+	e, err := r.read(filepath.Base(id) + ".json")
+	return e, err == nil && e.Machine == machine() && e.Alive()
 }
 
 // Find returns the running session whose id begins with the given characters.
