@@ -170,6 +170,12 @@ func (e *engine) turnEnded(ctx context.Context, r event.Result) {
 	if err := e.transcript.EndTurn(ctx, t); err != nil {
 		e.emit(event.Info{Level: "warning", Content: "The cost of the turn could not be recorded: " + err.Error()})
 	}
+	prompt := e.promptID.Load().(string)
+	if snap, ok := e.history.Snapshot(prompt); ok {
+		if err := e.transcript.FileSnapshot(ctx, prompt, snap); err != nil {
+			e.emit(event.Info{Level: "warning", Content: "The versions of changed files could not be recorded: " + err.Error()})
+		}
+	}
 	if err := e.transcript.Keep(ctx, keptModel, e.brain.given()); err != nil {
 		e.emit(event.Info{Level: "warning", Content: "The model of the session could not be recorded: " + err.Error()})
 	}

@@ -121,6 +121,17 @@ func (w *Writer) later(record []byte) error {
 	return w.write(record)
 }
 
+// FileSnapshot records which copies hold what files were when a message of the user came.
+func (w *Writer) FileSnapshot(_ context.Context, messageID string, snapshot any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.later(w.plainRecord(nil, "file-history-snapshot", struct {
+		MessageID string `json:"messageId"`
+		Snapshot  any    `json:"snapshot"`
+		Update    bool   `json:"isSnapshotUpdate"`
+	}{messageID, snapshot, false}))
+}
+
 // Queue records that a message waits for its turn (enqueue), or no longer does (dequeue).
 func (w *Writer) Queue(_ context.Context, operation, text string) error {
 	w.mu.Lock()
