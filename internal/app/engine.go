@@ -98,22 +98,32 @@ type engine struct {
 	closers []func()
 }
 
-// newEngine joins the parts. Whatever can wait is done in the background or on first use.
+// newEngine joins the parts. When one of them fails, those that were started are ended.
 func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*engine, error) {
 	e := &engine{ctx: ctx, world: w, flags: f, place: p, people: who}
 	e.promptID.Store("")
+	if err := e.open(); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// open opens the parts, each of which may use those before it. Whatever can wait is done in the background or on first use.
+func (e *engine) open() error {
+	w, f, p := e.world, e.flags, e.place
 	var err error
 	if e.settings, err = e.openSettings(); err != nil {
-		return nil, err
+		return err
 	}
 	e.mask = newMask(p, e.settings.Current().Settings)
 	if e.brain, err = newBrain(w, f, e.settings.Current(), func(key string) { e.mask.Add("apiKeyHelper", key) }); err != nil {
-		return nil, err
+		return err
 	}
 	e.ledger = session.NewLedger(e.brain)
 	if f.Schema != "" {
 		if e.answer, err = answer.New([]byte(f.Schema)); err != nil {
-			return nil, usage("--json-schema: %v", err)
+			return usage("--json-schema: %v", err)
 		}
 	}
 	e.runner = proc.New(proc.Self())
@@ -128,35 +138,35 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	e.plan = newPlanMode(e)
 	e.helper = helper{e.brain, firstOf(e.settings.Current().Settings.SmallModel, "haiku"), e.ledger}
 	if err := e.openGuard(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.openSandbox(); err != nil {
-		return nil, err
+		return err
 	}
 	if e.box != nil {
 		base, err := e.guardBase()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.policy.SetBase(base)
 	}
 	e.openHooks()
 	if err := e.openTranscript(); err != nil {
-		return nil, err
+		return err
 	}
 	e.openWork()
 	e.openSchedule()
 	if err := e.openAgents(); err != nil {
-		return nil, err
+		return err
 	}
 	if e.tools, err = e.chooseTools(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.openMCP(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.openTree(); err != nil {
-		return nil, err
+		return err
 	}
 	e.openPrompt()
 	e.openCompaction()
@@ -164,7 +174,7 @@ func newEngine(ctx context.Context, w World, f Flags, p place, who people) (*eng
 	e.seatAgents()
 	e.watchJobs()
 	e.runSchedule()
-	return e, e.openObservers()
+	return e.openObservers()
 }
 
 // shellEnv is what commands get besides the environment of gofer itself: the settings' variables and those of hooks.
@@ -236,7 +246,7 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 		Runner: e.runner, Dir: d.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
 		KeepCwd: d.owner == "", Owner: d.owner, AllowedDirs: e.dirsAt(d.dir.Cwd), ReadOnly: shellsyntax.ReadOnly,
 		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, EnvExtra: e.envAt(d.dir.Cwd), Wrap: e.wrapAt(d.dir.Cwd), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
-		UserShell: e.userShell,
+		UserShell: e.userShell, Notify: e.notifier(d),
 	})...)
 }
 
