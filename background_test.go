@@ -65,9 +65,9 @@ func (y *yard) start(args ...string) string {
 }
 
 type runningSession struct {
-	ID, State, Cwd, Last, Title, Model, Socket string
-	PID                                        int
-	CostUSD                                    float64 `json:"cost_usd"`
+	ID, Kind, State, Cwd, Last, Title, Model, Socket string
+	PID                                              int
+	CostUSD                                          float64 `json:"cost_usd"`
 }
 
 func (y *yard) running() []runningSession {
@@ -359,6 +359,32 @@ func TestASessionThatWasKilledIsSweptAway(t *testing.T) {
 			y.nothingLeft(s.PID, child)
 		})
 	}
+}
+
+func TestOrdinarySessionsAreListedAndCanBeEnded(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, "turn\ncall Bash {\"command\":\"echo $$ > pid; sleep 1000\"}\n")
+	run := y.talk("-p", "go", "--allowedTools", "Bash", "--output-format", "json")
+	child := y.childPID()
+	list := y.running()
+	if len(list) != 1 || list[0].Kind != "prompt" || list[0].State != "working" || list[0].PID != run.cmd.Process.Pid || !strings.HasPrefix(list[0].Last, "Bash: ") {
+		t.Fatalf("ps: %+v", list)
+	}
+	if out, code := y.do("attach", list[0].ID); code != 1 || !strings.Contains(out, "not in the background") {
+		t.Errorf("attach: %d %s", code, out)
+	}
+	if out, code := y.do("logs", list[0].ID); code != 0 || !strings.Contains(out, "go") {
+		t.Errorf("logs: %d %s", code, out)
+	}
+	ended := make(chan int, 1)
+	go func() { ended <- run.end() }()
+	if out, code := y.do("kill", list[0].ID); code != 0 {
+		t.Errorf("kill: %d %s", code, out)
+	}
+	if code := <-ended; code != 143 || !strings.Contains(run.seen.String(), `"terminal_reason":"aborted_tools"`) {
+		t.Errorf("the run ended with %d: %s", code, run.seen.String())
+	}
+	y.nothingLeft(child)
 }
 
 func TestWhatCannotRunInTheBackgroundIsRefused(t *testing.T) {
