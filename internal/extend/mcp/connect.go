@@ -249,7 +249,7 @@ func describe(ctx context.Context, session *sdk.ClientSession) (*Manifest, error
 			if err != nil {
 				return nil, fmt.Errorf("its tools cannot be listed: %w", err)
 			}
-			if len(m.Tools) < mostListed {
+			if t != nil && t.Name != "" && len(m.Tools) < mostListed {
 				m.Tools = append(m.Tools, newTool(t))
 			}
 		}
