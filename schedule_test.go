@@ -189,3 +189,37 @@ func TestASinglePromptHasNoSchedule(t *testing.T) {
 		}
 	}
 }
+
+func TestAMonitorWakesTheSession(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, `
+turn
+  call Bash as toolu_server {"command": "until [ -e go ]; do sleep 0.01; done; echo noise; echo ready to serve; sleep 1000", "run_in_background": true}
+turn
+  let task from result ~ \b(b[0-9a-z]{8})\b
+  call Monitor {"task_id": "{{task}}", "pattern": "ready"}
+turn
+  text waiting
+section woken
+  when history ~ lines of
+  turn
+    repeat 20
+    text It is ready.
+`, "--allowedTools", "Bash")
+	c.say("start the server")
+	if r := c.next("result"); r["result"] != "waiting" {
+		t.Fatalf("got %v, sent %s", r, conversation(c.lastRequest()))
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.next("result"); r["result"] != "It is ready." {
+		t.Fatalf("got %v", r)
+	}
+	if body := conversation(c.lastRequest()); !strings.Contains(body, "<result>ready to serve</result>") {
+		t.Errorf("the model was sent %s", body)
+	}
+	if code := c.end(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -22,13 +22,8 @@ func (e *engine) openSchedule() {
 	if !e.staysOpen() {
 		return
 	}
-	submit := func(quiet bool) func(context.Context, string) error {
-		return func(ctx context.Context, text string) error {
-			return e.session.Submit(ctx, session.Input{Notice: true, Quiet: quiet, Blocks: []llm.Block{llm.TextBlock(text)}})
-		}
-	}
 	o := cron.Options{
-		Idle: func(ctx context.Context) error { return e.session.Idle(ctx) }, Fire: submit(false), Tell: submit(true),
+		Idle: func(ctx context.Context) error { return e.session.Idle(ctx) }, Fire: e.notify(false), Tell: e.notify(true),
 		Warn: func(doing string, err error) {
 			e.emit(event.Info{Level: "warning", Content: fmt.Sprintf("%s: %v", doing, err)})
 		},
@@ -62,6 +57,21 @@ func (e *engine) scheduleTools() []*tool.Tool {
 		return nil
 	}
 	return schedule.Tools(toolSchedule{e.schedule}, func(ctx context.Context) error { return e.session.Awaited(ctx) })
+}
+
+// notifier gives an agent a text to read, for the main agent of a session that lives on; others are not woken.
+func (e *engine) notifier(d desk) func(context.Context, string) error {
+	if d.owner != "" || !e.staysOpen() {
+		return nil
+	}
+	return e.notify(false)
+}
+
+// notify gives the main agent a text of gofer's own. A quiet one does not wake it.
+func (e *engine) notify(quiet bool) func(context.Context, string) error {
+	return func(ctx context.Context, text string) error {
+		return e.session.Submit(ctx, session.Input{Notice: true, Quiet: quiet, Blocks: []llm.Block{llm.TextBlock(text)}})
+	}
 }
 
 // toolSchedule is the schedule as the tools know it.

@@ -40,6 +40,7 @@ type Spool struct {
 	fileErr error // why the file is not whole
 	start   int64 // position in the output of the first byte behind the gap; 0 while there is no gap
 	closed  bool
+	grown   chan struct{} // closed with the next write; nil: nobody waits
 }
 
 // New returns a Spool whose file, if it needs one, is made in dir.
@@ -61,7 +62,26 @@ func (s *Spool) Write(p []byte) (int, error) {
 	}
 	s.total += int64(len(p))
 	s.newlines += int64(bytes.Count(p, []byte{'\n'}))
+	if s.grown != nil {
+		close(s.grown)
+		s.grown = nil
+	}
 	return len(p), nil
+}
+
+// Grown returns a channel that is closed when more than n bytes have been written.
+func (s *Spool) Grown(n int64) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.total > n {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	if s.grown == nil {
+		s.grown = make(chan struct{})
+	}
+	return s.grown
 }
 
 // remember keeps p in memory if it is at the beginning, and always at the end.

@@ -1,4 +1,4 @@
-// Package shell is the tool that runs commands (Bash) and the two that look after those in the background (TaskOutput, TaskStop).
+// Package shell is the tool that runs commands (Bash) and those that look after the ones in the background (TaskOutput, TaskStop, Monitor).
 //
 // A command runs in a fresh shell without a terminal and with an empty standard input. Its whole process tree dies with
 // the call, unless it was moved to the background, and with gofer in any case: package proc sees to that. The working
@@ -32,6 +32,8 @@ type Env struct {
 	Jobs           Jobs          // nil: nothing can go to the background
 	Owner          string        // the agent; "" is the main agent
 	AutoBackground time.Duration // a call that takes longer goes on in the background; 0: never
+	// Notify gives the agent a text to read at its next step, or wakes it. nil: it cannot be woken, and has no Monitor.
+	Notify func(context.Context, string) error
 
 	Environ   func() []string     // the environment to start from; nil: that of this process
 	EnvExtra  func() []string     // variables that win over all others, such as those of hooks
@@ -55,6 +57,8 @@ type Jobs interface {
 	Output(ctx context.Context, reader, id string, wait time.Duration) (tool.Result, error)
 	// Stop ends a job.
 	Stop(ctx context.Context, reader, id string) (tool.Result, error)
+	// Follow begins a job that tells of the lines of a command that match, as they come. It returns its id.
+	Follow(owner, callID, id string, match func(line string) bool, tell func(context.Context, string) error) (string, error)
 }
 
 // Tools returns the tools.
@@ -62,7 +66,11 @@ func Tools(env Env) []*tool.Tool {
 	if env.Jobs == nil {
 		return []*tool.Tool{bashTool(env)}
 	}
-	return []*tool.Tool{bashTool(env), taskOutputTool(env), taskStopTool(env)}
+	list := []*tool.Tool{bashTool(env), taskOutputTool(env), taskStopTool(env)}
+	if env.Notify != nil {
+		list = append(list, monitorTool(env))
+	}
+	return list
 }
 
 // NewCwd returns a working directory that may be used by many goroutines.
