@@ -323,6 +323,38 @@ func TestKillEndsATurnWithItsResult(t *testing.T) {
 	y.nothingLeft(s.PID, child)
 }
 
+func TestAPersonStopsATurnAndGoesOn(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, "turn\ncall Bash {\"command\":\"echo $$ > pid; sleep 1000\"}\nturn\ntext Then something else.\n")
+	id := y.start("go", "--allowedTools", "Bash")
+	child := y.childPID()
+	person := y.talk("attach", id)
+	person.hear("> go")
+	person.say("/stop")
+	person.hear("The turn was interrupted")
+	waitDead(t, child)
+	person.say("do something else")
+	person.hear("Then something else.")
+	if code := person.end(); code != 0 {
+		t.Errorf("attach ended with %d: %s", code, person.seen.String())
+	}
+	y.until(id, "idle")
+}
+
+func TestAScriptIsToldThatItIsAsked(t *testing.T) {
+	t.Parallel()
+	y := newYard(t, "turn\ntext Ready.\nturn\ncall Bash {\"command\":\"touch it\"}\n")
+	id := y.start("go")
+	y.until(id, "idle")
+	cmd := y.command("attach", id)
+	cmd.Stdin = strings.NewReader("make it\n")
+	out, err := cmd.CombinedOutput()
+	if exitCode(err) != 1 || !strings.Contains(string(out), "nobody is here to answer") {
+		t.Errorf("%v %s", err, out)
+	}
+	y.until(id, "waiting for permission") // for somebody who can
+}
+
 // childPID waits for the command to tell its process.
 func (y *yard) childPID() int {
 	y.t.Helper()

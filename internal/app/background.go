@@ -63,7 +63,7 @@ func startBackground(ctx context.Context, w World, p place, words string, args [
 		return err
 	}
 	id := shortID(started.ID)
-	fmt.Fprintf(w.Stdout, "Session %s runs in the background (process %d).\n\n  gofer ps              all that run\n  gofer logs -f %s    read along\n  gofer attach %s     talk to it; Ctrl-C leaves it running\n  gofer kill %s       end it\n",
+	fmt.Fprintf(w.Stdout, "Session %s runs in the background (process %d).\n\n  gofer ps                 all that run\n  gofer logs -f %-8s   read along\n  gofer attach %-8s    talk to it; Ctrl-C leaves it running\n  gofer kill %-8s      end it\n",
 		started.ID, started.PID, id, id, id)
 	return nil
 }
