@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"gofer/internal/guard"
 	"gofer/internal/llm"
 	"gofer/internal/proc"
 	"gofer/internal/session"
@@ -178,16 +177,15 @@ func host(ctx context.Context, w World, f Flags, p place, text string, n *namepl
 	if err := os.Chmod(n.entry.Socket, 0o600); err != nil {
 		return err
 	}
-	server := &remote.Server{SessionID: p.session, Waiting: n.waiting, Asker: func(c *control.Conn) guard.Asker { return clientAsker{c} }}
+	server := &remote.Server{SessionID: p.session, Waiting: n.waiting}
 	e, err := newEngine(ctx, w, f, p, people{asker: server})
 	if err != nil {
 		return err
 	}
 	defer e.close()
 	s := e.session
-	server.User = e.userLine
-	server.Handlers = func(c *control.Conn) map[string]control.Handler {
-		return e.watcherHandlers(c, func() { end(errKilled) })
+	server.Connect = func(out io.Writer) remote.Watcher {
+		return &watcher{clientAsker{control.NewConn(out)}, e, func() { end(errKilled) }}
 	}
 	records := s.Watch(context.WithoutCancel(ctx), 0)
 	var all sync.WaitGroup
@@ -220,18 +218,32 @@ func host(ctx context.Context, w World, f Flags, p place, text string, n *namepl
 	return err
 }
 
-// watcherHandlers are the requests of a watcher: those of any client, and to end the session. What a client brings with it, hooks
-// and servers, would be gone when it leaves, so a watcher cannot bring any.
-func (e *engine) watcherHandlers(c *control.Conn, end func()) map[string]control.Handler {
-	all := e.handlers(c)
+// A watcher is one who is connected to a session in the background.
+type watcher struct {
+	clientAsker
+	engine *engine
+	end    func() // ends the session
+}
+
+func (w *watcher) Write(lines []byte) (int, error) { return w.conn.Write(lines) }
+
+// Serve does what the watcher asks for.
+func (w *watcher) Serve(ctx context.Context, in io.Reader) error {
+	return w.conn.Serve(ctx, in, control.Options{Handlers: w.handlers(), User: w.engine.userLine})
+}
+
+// handlers are those of any client, and one to end the session. What a client brings with it, hooks and servers, would be gone when
+// it leaves, so a watcher cannot bring any.
+func (w *watcher) handlers() map[string]control.Handler {
+	all := w.engine.handlers(w.conn)
 	all["initialize"] = handle(func(_ context.Context, r map[string]json.RawMessage) (any, error) {
 		if len(r) > 1 {
 			return nil, errors.New("whoever watches a session in the background cannot bring hooks, servers, agents or prompts: it may leave at any time")
 		}
-		return e.initialize(c, initialize{})
+		return w.engine.initialize(w.conn, initialize{})
 	})
 	all["end_session"] = handle(func(context.Context, struct{}) (any, error) {
-		end()
+		w.end()
 		return nil, nil
 	})
 	return all

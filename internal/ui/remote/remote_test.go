@@ -33,11 +33,21 @@ type stage struct {
 	end     func()
 }
 
-// asker asks a watcher in the shortest way that the protocol has.
-type asker struct{ conn *control.Conn }
+// watcher speaks the real protocol, and asks in the shortest way that it has.
+type watcher struct {
+	*control.Conn
+	prompts chan string
+}
 
-func (a asker) Ask(ctx context.Context, r guard.Request) (guard.Answer, error) {
-	raw, err := a.conn.Request(ctx, map[string]any{"subtype": "can_use_tool", "tool_name": r.Tool, "description": r.Title})
+func (w watcher) Serve(ctx context.Context, in io.Reader) error {
+	return w.Conn.Serve(ctx, in, control.Options{User: func(_ context.Context, u control.UserMessage) error {
+		w.prompts <- string(u.Message)
+		return nil
+	}})
+}
+
+func (w watcher) Ask(ctx context.Context, r guard.Request) (guard.Answer, error) {
+	raw, err := w.Request(ctx, map[string]any{"subtype": "can_use_tool", "tool_name": r.Tool, "description": r.Title})
 	if err != nil {
 		return guard.Answer{}, err
 	}
@@ -51,13 +61,8 @@ func newStage(t *testing.T) *stage {
 	s := &stage{t: t, socket: filepath.Join(t.TempDir(), "s"), prompts: make(chan string, 1), waiting: make(chan int, 10)}
 	s.Server = &remote.Server{
 		SessionID: "one",
-		Handlers:  func(*control.Conn) map[string]control.Handler { return nil },
-		User: func(_ context.Context, u control.UserMessage) error {
-			s.prompts <- string(u.Message)
-			return nil
-		},
-		Asker:   func(c *control.Conn) guard.Asker { return asker{c} },
-		Waiting: func(n int) { s.waiting <- n },
+		Connect:   func(out io.Writer) remote.Watcher { return watcher{control.NewConn(out), s.prompts} },
+		Waiting:   func(n int) { s.waiting <- n },
 	}
 	l, err := net.Listen("unix", s.socket)
 	if err != nil {

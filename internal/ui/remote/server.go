@@ -10,6 +10,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -18,7 +19,6 @@ import (
 	"gofer/internal/event"
 	"gofer/internal/guard"
 	"gofer/internal/llm"
-	"gofer/internal/ui/control"
 )
 
 const (
@@ -31,21 +31,23 @@ const (
 // A Server shows one session to watchers. Set the fields before Serve.
 type Server struct {
 	SessionID string
-	Handlers  func(*control.Conn) map[string]control.Handler
-	User      func(context.Context, control.UserMessage) error
-	Asker     func(*control.Conn) guard.Asker // asks one watcher
+	// Connect begins to speak with a new watcher, to whom out leads.
+	Connect func(out io.Writer) Watcher // never the same twice
 	// Waiting is told how many questions are open whenever that changes.
 	Waiting func(int)
 
 	log       backlog
 	mu        sync.Mutex
-	watchers  map[*watcher]struct{}
+	watchers  map[Watcher]struct{}
 	questions []*question
 	all       sync.WaitGroup
 }
 
-type watcher struct {
-	asker guard.Asker
+// A Watcher speaks the protocol with one who watches.
+type Watcher interface {
+	io.Writer                                      // of whole lines
+	guard.Asker                                    // of this one alone
+	Serve(ctx context.Context, in io.Reader) error // until the input ends
 }
 
 // A question is open until the first answer, or until it is withdrawn.
@@ -100,9 +102,9 @@ func (s *Server) change(f func()) {
 }
 
 // put asks one watcher. One that fails, or leaves, leaves the question to the others. The lock is held.
-func (s *Server) put(q *question, w *watcher) {
+func (s *Server) put(q *question, w Watcher) {
 	s.all.Go(func() {
-		if a, err := w.asker.Ask(q.ctx, q.what); err == nil {
+		if a, err := w.Ask(q.ctx, q.what); err == nil {
 			select {
 			case q.answer <- a:
 			default:
@@ -145,18 +147,16 @@ func (s *Server) watch(ctx context.Context, c net.Conn) {
 	defer leave()
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	defer stop()
-	conn := control.NewConn(patientWriter{c})
+	w := s.Connect(patientWriter{c})
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
 		defer leave()
-		s.write(ctx, conn)
+		s.write(ctx, w)
 	}()
-	err := conn.Serve(ctx, c, control.Options{Handlers: s.Handlers(conn), User: s.User})
-	var bad *control.LineError
-	if errors.As(err, &bad) {
-		if line, err := event.Encode(event.Info{Level: "error", Content: bad.Error()}, s.SessionID, ""); err == nil {
-			conn.Write(append(line, '\n'))
+	if err := w.Serve(ctx, c); err != nil && ctx.Err() == nil {
+		if line, err := event.Encode(event.Info{Level: "error", Content: err.Error()}, s.SessionID, ""); err == nil {
+			w.Write(append(line, '\n'))
 		}
 	}
 	leave()
@@ -173,10 +173,9 @@ type replayEnd struct {
 }
 
 // write sends the lines so far, then the open questions, then what comes.
-func (s *Server) write(ctx context.Context, conn *control.Conn) {
+func (s *Server) write(ctx context.Context, w Watcher) {
 	joined, at, missing := false, 0, 0
 	until := s.log.end()
-	w := &watcher{asker: s.Asker(conn)}
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -189,7 +188,7 @@ func (s *Server) write(ctx context.Context, conn *control.Conn) {
 			if err != nil {
 				return
 			}
-			if _, err := conn.Write(append(line, '\n')); err != nil {
+			if _, err := w.Write(append(line, '\n')); err != nil {
 				return
 			}
 			s.join(w)
@@ -200,17 +199,17 @@ func (s *Server) write(ctx context.Context, conn *control.Conn) {
 		}
 		missing += number - at
 		at = number + 1
-		if _, err := conn.Write(line); err != nil {
+		if _, err := w.Write(line); err != nil {
 			return
 		}
 	}
 }
 
-func (s *Server) join(w *watcher) {
+func (s *Server) join(w Watcher) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watchers == nil {
-		s.watchers = map[*watcher]struct{}{}
+		s.watchers = map[Watcher]struct{}{}
 	}
 	s.watchers[w] = struct{}{}
 	for _, q := range s.questions {
