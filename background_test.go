@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -452,5 +453,39 @@ func TestWhatCannotRunInTheBackgroundIsRefused(t *testing.T) {
 	if out, code := y.do("--bg", "--resume", id, "more"); code != 1 || !strings.Contains(out, "runs already") {
 		t.Errorf("the same session twice: %d %s", code, out)
 	}
-	y.until(id, "idle") // and the first one was not disturbed
+	s := y.until(id, "idle") // and the first one was not disturbed
+
+	// A program may watch too, but bring nothing along that would be missing when it leaves.
+	c, err := net.Dial("unix", s.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, `{"type":"control_request","request_id":"plain","request":{"subtype":"initialize"}}
+{"type":"control_request","request_id":"laden","request":{"subtype":"initialize","hooks":{"PreToolUse":[{"hookCallbackIds":["x"]}]}}}
+{"type":"control_request","request_id":"end","request":{"subtype":"end_session"}}
+`)
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	said, err := io.ReadAll(c)
+	if err != nil {
+		t.Error(err)
+	}
+	outcomes := map[string]string{}
+	for line := range strings.Lines(string(said)) {
+		var l struct {
+			Response struct {
+				RequestID string `json:"request_id"`
+				Subtype   string
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		outcomes[l.Response.RequestID] = l.Response.Subtype
+	}
+	if outcomes["plain"] != "success" || outcomes["laden"] != "error" {
+		t.Errorf("%v in %s", outcomes, said)
+	}
+	waitDead(t, s.PID)
+	y.nothingLeft()
 }
