@@ -223,3 +223,44 @@ section woken
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// Where the model can search for tools, those for later times are not in its list.
+func TestToolsForLaterTimesAreFound(t *testing.T) {
+	t.Parallel()
+	servers, err := json.Marshal(testServers(t.TempDir(), 1, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startClient(t, `
+turn
+  call ToolSearch {"query": "select:CronCreate"}
+turn
+  call UseTool {"name": "CronCreate", "input": {"cron": "@every 3h", "prompt": "Look."}}
+turn
+  call CronList
+turn
+  text {{results}}
+`, "--mcp-config", string(servers))
+	c.say("go")
+	if r := c.next("result"); !strings.Contains(fmt.Sprint(r["result"]), "(@every 3h, recurring)") {
+		t.Errorf("got %v", r["result"])
+	}
+	var sent struct {
+		Tools []struct{ Name, Description string }
+	}
+	for _, request := range c.server.Requests() {
+		if err := json.Unmarshal(request.Body, &sent); err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range sent.Tools {
+			switch tool.Name {
+			case "CronCreate", "CronDelete", "CronList", "Sleep", "Monitor":
+				t.Errorf("%s is in the list", tool.Name)
+			case "ToolSearch":
+				if !strings.Contains(tool.Description, "CronCreate, CronDelete, CronList, Monitor, Sleep") {
+					t.Errorf("the search says %s", tool.Description)
+				}
+			}
+		}
+	}
+}

@@ -61,6 +61,7 @@ func (e *engine) openMCP() error {
 	s.hub, s.loaded, s.listed = mcp.New(e.ctx, o), make(chan struct{}), map[string]bool{}
 	s.begun = make(chan struct{})
 	s.find = find.Tools(find.Env{Tools: e.findable, Find: func(name string) (*tool.Tool, error) { return e.toolSet().Find(name) }, Wait: e.waitForServers})
+	e.nameWaiting(s.find)
 	go func() {
 		defer close(s.loaded)
 		s.hub.Add(e.allServers(given)...)

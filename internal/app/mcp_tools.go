@@ -64,7 +64,7 @@ func (e *engine) freezeTools() {
 	}
 	mode := environment(e.world, e.settings.Current())("ENABLE_TOOL_SEARCH")
 	hide := s.finding && (mode == "true" || count > mostDirect || size > mostDirectBytes)
-	list := slices.Clone(e.tools.All())
+	list := e.atHand(s.finding)
 	if s.finding {
 		list = append(list, s.find...)
 	}
@@ -122,7 +122,7 @@ func (e *engine) thawTools() bool {
 	}
 	s := &e.servers
 	s.finding = kept.Finding
-	s.defs = slices.Clone(e.tools.Defs())
+	s.defs = tool.NewSet(e.atHand(s.finding)...).Defs()
 	if s.finding {
 		for _, t := range s.find {
 			s.defs = append(s.defs, t.Def())
@@ -170,7 +170,7 @@ func (e *engine) findable() []*tool.Tool {
 	defer s.mu.Unlock()
 	var list []*tool.Tool
 	for _, t := range append(slices.Clone(e.tools.All()), e.serverTools()...) {
-		if t.Deferred && !s.listed[t.Name] {
+		if (t.Deferred || s.finding && canWait(t)) && !s.listed[t.Name] {
 			list = append(list, t)
 		}
 	}

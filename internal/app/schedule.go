@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"gofer/internal/loop"
 	"gofer/internal/session"
 	"gofer/internal/tool"
+	"gofer/internal/tool/find"
 	"gofer/internal/tool/schedule"
 	"gofer/internal/work/cron"
 )
@@ -57,6 +59,41 @@ func (e *engine) scheduleTools() []*tool.Tool {
 		return nil
 	}
 	return schedule.Tools(toolSchedule{e.schedule}, func(ctx context.Context) error { return e.session.Awaited(ctx) })
+}
+
+// canWait says whether the model can do without a tool until it searches for it.
+func canWait(t *tool.Tool) bool {
+	switch t.Name {
+	case "CronCreate", "CronDelete", "CronList", "Monitor", "Sleep":
+		return true
+	}
+	return false
+}
+
+// atHand are the built-in tools that the model sees from the start. With a search the seldom ones are left to it.
+func (e *engine) atHand(searching bool) []*tool.Tool {
+	list := slices.Clone(e.tools.All())
+	if searching {
+		list = slices.DeleteFunc(list, canWait)
+	}
+	return list
+}
+
+// nameWaiting lets the search say which built-in tools it finds.
+func (e *engine) nameWaiting(search []*tool.Tool) {
+	var names []string
+	for _, t := range e.tools.All() {
+		if canWait(t) {
+			names = append(names, t.Name)
+		}
+	}
+	for i, t := range search {
+		if t.Name == find.SearchName && names != nil {
+			more := *t
+			more.Doc = strings.TrimSpace(t.Doc) + "\nIt also finds " + strings.Join(names, ", ") + ", for work at later times and for waiting."
+			search[i] = &more
+		}
+	}
 }
 
 // notifier gives an agent a text to read, for the main agent of a session that lives on; others are not woken.
