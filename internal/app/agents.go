@@ -71,7 +71,9 @@ func (e *engine) openAgents() error {
 
 // staysOpen says whether there is somebody to tell later what came of work in the background. Where a single prompt is answered there is not: then
 // agents are waited for, so that nothing is lost when gofer leaves.
-func (e *engine) staysOpen() bool { return e.flags.Input == headless.StreamJSON }
+func (e *engine) staysOpen() bool {
+	return e.flags.Input == headless.StreamJSON || e.flags.BackgroundLog != "" // a program, or whoever attaches
+}
 
 func (e *engine) agentLimits() agents.Limits {
 	set := e.settings.Current().Settings.Agents
