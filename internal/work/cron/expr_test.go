@@ -114,3 +114,22 @@ func FuzzNext(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkNext(b *testing.B) {
+	loc, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, text := range []string{"*/5 * * * *", "0 9 * * 1-5", "0 0 29 2 *"} {
+		e, err := Parse(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(text, func(b *testing.B) {
+			at := time.Date(2026, 3, 1, 0, 0, 0, 0, loc)
+			for b.Loop() {
+				e.Next(at)
+			}
+		})
+	}
+}
