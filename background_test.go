@@ -28,7 +28,7 @@ type yard struct {
 
 func newYard(t *testing.T, src string) *yard {
 	y := &yard{t, goferCommand(t, script.Serve(t, src))}
-	y.template.Env = append(y.template.Env, "GORACE=atexit_sleep_ms=0") // there are many short runs
+	y.template.Env = append(y.template.Env, "GORACE="+quickExit)
 	t.Cleanup(func() {
 		for _, s := range y.running() {
 			y.command("kill", "--force", s.ID).Run()

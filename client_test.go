@@ -31,7 +31,7 @@ func startClient(t *testing.T, src string, args ...string) *client {
 	c := &client{t: t, dir: t.TempDir(), server: script.Serve(t, src)}
 	c.cmd = exec.Command(os.Args[0], append([]string{"--output-format", "stream-json", "--verbose", "--input-format", "stream-json"}, args...)...)
 	c.cmd.Dir = c.dir
-	c.cmd.Env = append(os.Environ(), "GOFER_TEST_MAIN=1", "HOME="+filepath.Join(c.dir, "home"), "ANTHROPIC_BASE_URL="+c.server.URL(), "ANTHROPIC_API_KEY=x", "CLAUDE_CONFIG_DIR=", "CLAUDE_CODE_MAX_RETRIES=1")
+	c.cmd.Env = append(os.Environ(), "GOFER_TEST_MAIN=1", "HOME="+filepath.Join(c.dir, "home"), "ANTHROPIC_BASE_URL="+c.server.URL(), "ANTHROPIC_API_KEY=x", "CLAUDE_CONFIG_DIR=", "CLAUDE_CODE_MAX_RETRIES=1", "GORACE="+quickExit)
 	c.cmd.Stderr = &c.stderr
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {

@@ -30,7 +30,7 @@ func goferCommand(t *testing.T, server *script.Server, args ...string) *exec.Cmd
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFER_TEST_MAIN=1", "HOME="+filepath.Join(dir, "home"), "TMPDIR="+dir, "ANTHROPIC_BASE_URL="+server.URL(), "ANTHROPIC_API_KEY=x", "CLAUDE_CONFIG_DIR=", "SHELL=/bin/sh")
+	cmd.Env = append(os.Environ(), "GOFER_TEST_MAIN=1", "HOME="+filepath.Join(dir, "home"), "TMPDIR="+dir, "ANTHROPIC_BASE_URL="+server.URL(), "ANTHROPIC_API_KEY=x", "CLAUDE_CONFIG_DIR=", "SHELL=/bin/sh", "GORACE="+quickExit)
 	return cmd
 }
 
