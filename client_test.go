@@ -344,3 +344,13 @@ func TestAClientThatLeavesWhileItIsAsked(t *testing.T) {
 		t.Error("the call ran without an answer")
 	}
 }
+
+func TestTheFirstRequestOfAClientIsSmall(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, "turn\ntext hi\n", "--permission-prompt-tool=stdio")
+	c.say("go")
+	c.next("result")
+	if n := len(c.server.Requests()[0].Body); n > 24_576 {
+		t.Errorf("the first request has %d bytes", n)
+	}
+}

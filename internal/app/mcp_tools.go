@@ -47,7 +47,7 @@ func (e *engine) prepareServers() {
 func (e *engine) freezeTools() {
 	s := &e.servers
 	s.frozen = true
-	if len(s.hub.Names()) == 0 {
+	if len(s.hub.Names()) == 0 && !e.staysOpen() {
 		s.defs = e.tools.Defs()
 		return
 	}

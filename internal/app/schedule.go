@@ -64,7 +64,7 @@ func (e *engine) scheduleTools() []*tool.Tool {
 // canWait says whether the model can do without a tool until it searches for it.
 func canWait(t *tool.Tool) bool {
 	switch t.Name {
-	case "CronCreate", "CronDelete", "CronList", "Monitor", "Sleep":
+	case "CronCreate", "CronDelete", "CronList", "Monitor", "Sleep", "EnterWorktree", "ExitWorktree", "NotebookEdit", "Revert", "SendMessage":
 		return true
 	}
 	return false
@@ -90,7 +90,7 @@ func (e *engine) nameWaiting(search []*tool.Tool) {
 	for i, t := range search {
 		if t.Name == find.SearchName && names != nil {
 			more := *t
-			more.Doc = strings.TrimSpace(t.Doc) + "\nIt also finds " + strings.Join(names, ", ") + ", for work at later times and for waiting."
+			more.Doc = strings.TrimSpace(t.Doc) + "\nIt also finds " + strings.Join(names, ", ") + "."
 			search[i] = &more
 		}
 	}
