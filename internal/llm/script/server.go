@@ -205,7 +205,8 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, *failure)
 		return nil, tooLarge
 	}
 	if err != nil {
-		return nil, invalid("The request body could not be read: %v", err)
+		// The client has gone away in the middle of its request, which is no mistake of its own.
+		return nil, &failure{status: http.StatusRequestTimeout, typ: errorType(http.StatusRequestTimeout), message: fmt.Sprintf("The request body could not be read: %v", err)}
 	}
 	return buf.Bytes(), nil
 }
