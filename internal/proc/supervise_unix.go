@@ -44,7 +44,7 @@ func Supervise() int {
 			requests <- request{raw, fds}
 		}
 	}()
-	s := &supervisor{wire: w, calls: map[uint64]*call{}, suspects: map[int][]*call{}}
+	s := &supervisor{wire: w, calls: map[uint64]*call{}, suspects: map[int]*suspect{}}
 	w.send(frame(opHello, 0).buf, nil)
 	time.AfterFunc(time.Second, debug.FreeOSMemory) // starting has left garbage, and from now on there is little
 	s.serve(requests, died)
@@ -72,7 +72,7 @@ type supervisor struct {
 	wire     *wire
 	runner   string // begins all marks
 	calls    map[uint64]*call
-	suspects map[int][]*call // orphans without a mark, and the calls that may have made them
+	suspects map[int]*suspect // orphans without a mark
 }
 
 func (s *supervisor) serve(requests <-chan request, died <-chan os.Signal) {
@@ -209,6 +209,11 @@ func (s *supervisor) settle() (next time.Time) {
 		s.wire.send(exitFrame(c.id, c.exit).buf, nil)
 	}
 	s.killSuspects()
+	for _, p := range s.suspects {
+		if soon := now.Add(lookEach); p.young() && (next.IsZero() || soon.Before(next)) {
+			next = soon
+		}
+	}
 	return next
 }
 
@@ -226,21 +231,36 @@ func (s *supervisor) orphans() map[*call][]int {
 		if main[pid] || isZombie(pid) {
 			continue
 		}
-		if _, known := s.suspects[pid]; known {
+		known := s.suspects[pid]
+		if known != nil && !known.young() {
 			continue
 		}
 		owner, late := s.ownerOf(pid)
 		switch {
 		case owner != nil:
 			left[owner] = append(left[owner], pid)
+			delete(s.suspects, pid)
 		case late:
-			s.suspects[pid] = nil
-		default:
-			s.suspects[pid] = slices.Collect(maps.Values(s.calls))
+			s.suspects[pid] = &suspect{}
+		case known == nil:
+			s.suspects[pid] = &suspect{makers: slices.Collect(maps.Values(s.calls)), until: time.Now().Add(youth)}
 		}
 	}
 	return left
 }
+
+// A suspect is an orphan that does not say which call it belongs to.
+type suspect struct {
+	makers []*call   // those that may have made it
+	until  time.Time // how long it is looked at again: in the middle of an exec a process shows no environment
+}
+
+const (
+	youth    = 500 * time.Millisecond
+	lookEach = 20 * time.Millisecond
+)
+
+func (p *suspect) young() bool { return time.Now().Before(p.until) }
 
 // ownerOf says which call an orphan belongs to. late means that the call is no more.
 func (s *supervisor) ownerOf(pid int) (owner *call, late bool) {
@@ -256,9 +276,9 @@ func (s *supervisor) ownerOf(pid int) (owner *call, late bool) {
 
 // killSuspects kills every orphan of which all possible makers are gone.
 func (s *supervisor) killSuspects() {
-	for pid, makers := range s.suspects {
+	for pid, p := range s.suspects {
 		alive := false
-		for _, c := range makers {
+		for _, c := range p.makers {
 			if s.calls[c.id] == c {
 				alive = true
 			}

@@ -169,8 +169,9 @@ func TestAStoppedSupervisorIsWoken(t *testing.T) {
 func TestCommandsHaveDefaultSignals(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	got := capture(t, r, "grep -E 'Sig(Ign|Blk)' /proc/self/status | tr -d '\\n\\t '; readlink /proc/self/fd/* | grep -c socket")
-	if want := "SigBlk:0000000000000000SigIgn:00000000000000000\n"; string(got.Stdout) != want {
+	// Only the first 31 signals: those above belong to the C library, and whoever started the tests may ignore them.
+	got := capture(t, r, "grep -E 'Sig(Ign|Blk)' /proc/self/status | sed 's/[0-9a-f]\\{8\\}\\([0-9a-f]\\{8\\}\\)$/\\1/; s/[89a-f]\\([0-9a-f]\\{7\\}\\)$/0\\1/' | tr -d '\\n\\t '; readlink /proc/self/fd/* | grep -c socket")
+	if want := "SigBlk:00000000SigIgn:000000000\n"; string(got.Stdout) != want {
 		t.Errorf("got %q, want %q", got.Stdout, want)
 	}
 }
