@@ -164,7 +164,7 @@ func outcome(r *event.Result, err error) error {
 func serveClient(ctx context.Context, w World, f Flags, p place) error {
 	conn := control.NewConn(w.Stdout)
 	who := people{client: conn}
-	if f.PromptTool == "stdio" {
+	if f.PromptTool == "stdio" && f.Prompts != "none" {
 		who.asker = clientAsker{conn}
 	}
 	plate := ordinary(p, f, live.Client, "")
