@@ -354,3 +354,23 @@ func TestTheFirstRequestOfAClientIsSmall(t *testing.T) {
 		t.Errorf("the first request has %d bytes", n)
 	}
 }
+
+func TestAFileThatOthersChangeIsNamed(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, "turn\ncall Read {\"file_path\":\"a.txt\"}\nturn\ntext read\nturn\ntext seen\n")
+	file := filepath.Join(c.dir, "a.txt")
+	if err := os.WriteFile(file, []byte("first line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.say("read it")
+	c.next("result")
+	if err := os.WriteFile(file, []byte("other words here\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.say("and now?")
+	c.next("result")
+	all := c.server.Requests()
+	if body := string(all[len(all)-1].Body); !strings.Contains(body, "+other words here") || !strings.Contains(body, "changed on disk") {
+		t.Errorf("the model was sent %s", body)
+	}
+}

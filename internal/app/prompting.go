@@ -81,6 +81,9 @@ func (e *engine) registerSections(set config.Settings, inGit bool) {
 			OS: prompt.OSRelease(), Model: e.brain.info().ID, Language: t.language}.Environment()
 	})
 	keep(prompt.ReplyLanguage, "language", func(context.Context) string { return prompt.ReplyIn(t.language, set.Language) })
+	keep(prompt.OutputStyle, "style", func(context.Context) string {
+		return prompt.Style(t.language, set.OutputStyle, prompt.BuiltinStyle(t.language, set.OutputStyle))
+	})
 	keep(prompt.GitState, "git", func(context.Context) string {
 		if t.git == nil {
 			return ""
@@ -225,6 +228,7 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 		opening := prompt.OpeningIn(t.language, instructions, now, t.system.Moved(), e.agentListing())
 		blocks = append([]llm.Block{llm.TextBlock(loop.Reminder(opening))}, e.withInitialPrompt(blocks)...)
 	}
+	e.remindOfChangedFiles()
 	plan := ""
 	if e.policy.Policy().Mode == guard.Plan {
 		plan = person.Reminder(e.plan.file)
@@ -235,6 +239,21 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 		blocks = append(blocks, llm.TextBlock(loop.Reminder(r)))
 	}
 	return blocks
+}
+
+// remindOfChangedFiles names the files that others have changed since the model saw them.
+func (e *engine) remindOfChangedFiles() {
+	t := &e.told
+	for _, c := range e.seen.Changed() {
+		text := prompt.ChangedSomehow(t.language, c.Path)
+		switch {
+		case c.Gone:
+			text = prompt.RemovedFile(t.language, c.Path)
+		case c.Before != c.After:
+			text = prompt.ChangedFile(t.language, c.Path, c.Before, c.After)
+		}
+		t.reminders.Set(prompt.ChangedFiles, c.Path, text)
+	}
 }
 
 // answered returns what became known while the calls of a reply ran.

@@ -20,7 +20,7 @@ func ChangedFile(l Language, path, before, after string) string {
 	case before == after:
 		return ""
 	case len(before) > diffableBytes || len(after) > diffableBytes || strings.IndexByte(after, 0) >= 0:
-		return fmt.Sprintf(l.in("%s: changed. Read it again before you edit it.", "%s：已改动。编辑前请重新读取。"), name)
+		return ChangedSomehow(l, path)
 	}
 	diff := udiff.Unified("", "", before, after)
 	// The two lines of file names say nothing here.
@@ -28,6 +28,11 @@ func ChangedFile(l Language, path, before, after string) string {
 		diff = rest
 	}
 	return name + ":\n" + cut(l, strings.TrimRight(diff, "\n"), diffMost)
+}
+
+// ChangedSomehow says that a file has changed where it is not known how.
+func ChangedSomehow(l Language, path string) string {
+	return fmt.Sprintf(l.in("%s: changed. Read it again before you edit it.", "%s：已改动。编辑前请重新读取。"), oneLine(path, 1000))
 }
 
 // RemovedFile says that a file that the model has read is gone.

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -188,4 +189,47 @@ func Remember(path string, at time.Time) (Entry, bool) {
 		return Entry{}, false
 	}
 	return Entry{Path: real, Hash: Hash(content), Size: info.Size(), Time: info.ModTime().UnixNano()}, true
+}
+
+// A Change is a file that is no longer what the agent has seen.
+type Change struct {
+	Path          string
+	Before, After string // the contents, as far as they were kept; both "" for a large file
+	Gone          bool
+}
+
+// mostChecked bounds how many files Changed looks at, the latest first.
+const mostChecked = 50
+
+// Changed lists the files that somebody else has changed since the agent saw them. A file whose time and size are as they were
+// is not read.
+func (s *Seen) Changed() []Change {
+	s.mu.Lock()
+	list := s.byAge()
+	seen := make([]seenFile, 0, min(len(list), mostChecked))
+	for _, f := range list[:min(len(list), mostChecked)] {
+		seen = append(seen, *f)
+	}
+	s.mu.Unlock()
+	var changes []Change
+	for _, f := range seen {
+		info, err := os.Stat(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			changes = append(changes, Change{Path: f.Path, Gone: true})
+			continue
+		case err != nil || f.Hash == "" || info.Size() == f.Size && info.ModTime().UnixNano() == f.Time || info.Size() > inMemory:
+			continue
+		}
+		content, err := os.ReadFile(f.Path)
+		if err != nil || Hash(content) == f.Hash {
+			continue
+		}
+		c := Change{Path: f.Path}
+		if f.content != nil && len(content) <= keepOriginal {
+			c.Before, c.After = string(f.content), string(content)
+		}
+		changes = append(changes, c)
+	}
+	return changes
 }
