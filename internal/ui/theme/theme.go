@@ -1,0 +1,135 @@
+// Package theme holds the colours of the terminal UI.
+//
+// A theme is made once, for what the terminal can show: every Style then holds finished escape sequences, so that
+// painting costs nothing but a copy, and a terminal with 16 colours or none never gets a sequence it does not know.
+package theme
+
+import (
+	"image/color"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A Style paints text. The zero value leaves it as it is.
+type Style struct{ on string }
+
+// Reset ends every style.
+const Reset = "\x1b[m"
+
+// Paint puts the style around each line of the text.
+func (s Style) Paint(text string) string {
+	if s.on == "" || text == "" {
+		return text
+	}
+	if !strings.Contains(text, "\n") {
+		return s.on + text + Reset
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = s.on + line + Reset
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// On is the sequence that begins the style, for text whose end is not known yet.
+func (s Style) On() string { return s.on }
+
+// With is both styles at once; where they contradict each other, other wins.
+func (s Style) With(other Style) Style { return Style{s.on + other.on} }
+
+// A Theme names what is painted, not how.
+type Theme struct {
+	Name string
+	Dark bool
+
+	Faint, Strong, Italic, Underline, Strike Style // for text of any meaning
+
+	Accent, User, Good, Bad, Warn, Info Style // of messages, marks and borders
+	Border, Selected, Suggestion        Style // of boxes and lists
+
+	Added, Removed         Style // lines of a diff
+	AddedWord, RemovedWord Style // the part of such a line that changed
+
+	Heading, Code, Link, Quote Style // of Markdown
+
+	Keyword, Type, Function, Text, Number, Comment Style // of program text; Text is a string in it
+
+	PlanMode, EditMode, AutoMode, BypassMode Style // the permission modes
+}
+
+// Names are the themes there are.
+func Names() []string {
+	return []string{"dark", "light", "dark-daltonized", "light-daltonized", "dark-ansi", "light-ansi"}
+}
+
+// New makes the theme of a name for what a terminal can show. An unknown name gives the dark theme.
+func New(name string, profile colorprofile.Profile) *Theme {
+	p, ok := palettes()[name]
+	if !ok {
+		name, p = "dark", palettes()["dark"]
+	}
+	plain := func(sequence string) Style {
+		if profile <= colorprofile.NoTTY {
+			return Style{}
+		}
+		return Style{sequence}
+	}
+	fg := func(c ink) Style { return c.style(profile, false) }
+	bg := func(c ink) Style { return c.style(profile, true) }
+	bold := plain("\x1b[1m")
+	return &Theme{
+		Name: name, Dark: strings.HasPrefix(name, "dark"),
+		Faint: plain("\x1b[2m"), Strong: bold, Italic: plain("\x1b[3m"), Underline: plain("\x1b[4m"), Strike: plain("\x1b[9m"),
+		Accent: fg(p.accent), User: fg(p.user), Good: fg(p.good), Bad: fg(p.bad), Warn: fg(p.warn), Info: fg(p.info),
+		Border: fg(p.border), Selected: fg(p.accent).With(bold), Suggestion: fg(p.info),
+		Added: bg(p.added), Removed: bg(p.removed), AddedWord: bg(p.addedWord), RemovedWord: bg(p.removedWord),
+		Heading: fg(p.accent).With(bold), Code: fg(p.code), Link: fg(p.info).With(plain("\x1b[4m")), Quote: plain("\x1b[3m"),
+		Keyword: fg(p.keyword), Type: fg(p.kind), Function: fg(p.function), Text: fg(p.text), Number: fg(p.number), Comment: fg(p.comment),
+		PlanMode: fg(p.plan), EditMode: fg(p.edit), AutoMode: fg(p.warn), BypassMode: fg(p.bad),
+	}
+}
+
+// An ink is a colour: as the terminals with many colours show it, and its number among the 16.
+type ink struct {
+	rgb   string // "#rrggbb"; empty: only the 16 colours are used
+	basic int    // 0-15; -1: the terminal's own colour
+}
+
+func (c ink) style(profile colorprofile.Profile, background bool) Style {
+	if profile <= colorprofile.ASCII {
+		return Style{}
+	}
+	if c.rgb == "" || profile == colorprofile.ANSI {
+		return basicStyle(c.basic, background)
+	}
+	converted := profile.Convert(parse(c.rgb))
+	style := ansi.Style{}
+	if background {
+		return Style{style.BackgroundColor(converted).String()}
+	}
+	return Style{style.ForegroundColor(converted).String()}
+}
+
+func basicStyle(number int, background bool) Style {
+	if number < 0 {
+		return Style{}
+	}
+	base := 30
+	if background {
+		base = 40
+	}
+	if number >= 8 {
+		base, number = base+60, number-8
+	}
+	return Style{"\x1b[" + strconv.Itoa(base+number) + "m"}
+}
+
+func parse(hex string) color.Color {
+	n, _ := strconv.ParseUint(strings.TrimPrefix(hex, "#"), 16, 32)
+	return color.RGBA{R: uint8(n >> 16), G: uint8(n >> 8), B: uint8(n), A: 0xff}
+}
