@@ -22,7 +22,10 @@ var layers = [][]string{
 	{"session"},
 	{"session/...", "config", "compact"},
 	{"agents", "agents/..."},
+	{"ui/words", "ui/theme"},
+	{"ui/screen", "ui/fileindex"},
 	{"ui/..."},
+	{"ui/tui"},
 	{"app"},
 	{"archtest"},
 }
