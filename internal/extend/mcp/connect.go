@@ -155,7 +155,7 @@ func attemptError(life context.Context, err error, l *link, rem *remote) error {
 	} else if l.command != nil {
 		// The exit code is worth a moment's wait: the pipe closes before the process has ended.
 		select {
-		case <-l.command.process.Done():
+		case <-l.command.talk.Done():
 		case <-time.After(afterInterrupt):
 		}
 	}

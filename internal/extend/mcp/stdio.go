@@ -30,41 +30,17 @@ const (
 
 // A command is a server that runs here: a transport and its one connection.
 type command struct {
-	process *proc.Process
-	in, out *os.File
-	reader  *bufio.Reader
-	stderr  tail
-	noise   tail // what it printed on standard output that is no message
+	talk   *proc.Talk
+	reader *bufio.Reader
+	noise  proc.Tail // what it printed on standard output that is no message
 
 	writing sync.Mutex
 	queue   []jsonrpc.Message // of a batch that was read
 	ending  sync.Once
-	drained chan struct{} // closed when all of standard error was read
 }
 
 // startCommand starts the server.
 func (h *Hub) startCommand(ctx context.Context, c Config) (*command, error) {
-	cmd := &command{drained: make(chan struct{})}
-	var theirs []*os.File
-	ours := make([]*os.File, 3)
-	closeAll := func(list []*os.File) {
-		for _, f := range list {
-			if f != nil {
-				f.Close()
-			}
-		}
-	}
-	for i := range 3 {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(append(theirs, ours...))
-			return nil, err
-		}
-		if i == 0 {
-			r, w = w, r
-		}
-		ours[i], theirs = r, append(theirs, w)
-	}
 	env := os.Environ()
 	if h.o.Environ != nil {
 		env = h.o.Environ()
@@ -76,21 +52,11 @@ func (h *Hub) startCommand(ctx context.Context, c Config) (*command, error) {
 	if dir == "" {
 		dir = h.o.Dir
 	}
-	var err error
-	cmd.process, err = h.o.Runner.Start(ctx, proc.Cmd{Argv: append([]string{c.Command}, c.Args...), Dir: dir, Env: env,
-		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2], Grace: afterTerminate})
-	closeAll(theirs)
+	talk, err := h.o.Runner.Talk(ctx, proc.Cmd{Argv: append([]string{c.Command}, c.Args...), Dir: dir, Env: env, Grace: afterTerminate})
 	if err != nil {
-		closeAll(ours)
 		return nil, err
 	}
-	cmd.in, cmd.out, cmd.reader = ours[0], ours[1], bufio.NewReaderSize(ours[1], 64<<10)
-	go func() {
-		defer close(cmd.drained)
-		defer ours[2].Close()
-		io.Copy(&cmd.stderr, ours[2])
-	}()
-	return cmd, nil
+	return &command{talk: talk, reader: bufio.NewReaderSize(talk.Out, 64<<10)}, nil
 }
 
 // Connect makes the command a transport of the SDK.
@@ -163,10 +129,10 @@ func (c *command) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	stop := context.AfterFunc(ctx, func() { c.in.SetWriteDeadline(time.Now()) })
-	_, err = c.in.Write(append(data, '\n'))
+	stop := context.AfterFunc(ctx, func() { c.talk.In.SetWriteDeadline(time.Now()) })
+	_, err = c.talk.In.Write(append(data, '\n'))
 	if !stop() && err == nil {
-		c.in.SetWriteDeadline(time.Time{})
+		c.talk.In.SetWriteDeadline(time.Time{})
 	}
 	return err
 }
@@ -174,16 +140,16 @@ func (c *command) Write(ctx context.Context, m jsonrpc.Message) error {
 // Close ends the server: its input ends and it is interrupted, then asked to terminate, then killed with all it started.
 func (c *command) Close() error {
 	c.ending.Do(func() {
-		c.in.Close()
-		interrupt(c.process.PID)
+		c.talk.In.Close()
+		interrupt(c.talk.PID)
 		timer := time.NewTimer(afterInterrupt)
 		defer timer.Stop()
 		select {
-		case <-c.process.Done():
+		case <-c.talk.Done():
 		case <-timer.C:
-			c.process.Kill(afterTerminate)
+			c.talk.Kill(afterTerminate)
 		}
-		c.out.Close()
+		c.talk.Out.Close()
 	})
 	return nil
 }
@@ -192,51 +158,20 @@ func (c *command) Close() error {
 func (c *command) explain() string {
 	var parts []string
 	select {
-	case <-c.process.Done():
-		select {
-		case <-c.drained:
-		case <-time.After(afterInterrupt):
-		}
-		if e := c.process.Wait(); e.Signal != "" {
+	case <-c.talk.Done():
+		c.talk.Drained(afterInterrupt)
+		if e := c.talk.Wait(); e.Signal != "" {
 			parts = append(parts, "the process was ended by "+e.Signal)
 		} else {
 			parts = append(parts, fmt.Sprintf("the process exited with code %d", e.Code))
 		}
 	default:
 	}
-	if text := c.stderr.String(); text != "" {
+	if text := c.talk.Stderr.String(); text != "" {
 		parts = append(parts, "its standard error ends with:\n"+text)
 	}
 	if text := c.noise.String(); text != "" {
 		parts = append(parts, "it printed what is no message on standard output:\n"+text)
 	}
 	return strings.Join(parts, "; ")
-}
-
-// A tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-const tailLen = 2000
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := len(p)
-	if n > tailLen {
-		p = p[n-tailLen:]
-	}
-	t.kept = append(t.kept, p...)
-	if len(t.kept) > tailLen {
-		t.kept = append(t.kept[:0], t.kept[len(t.kept)-tailLen:]...)
-	}
-	return n, nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.ToValidUTF8(strings.TrimSpace(string(t.kept)), "")
 }

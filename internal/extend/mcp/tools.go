@@ -234,7 +234,7 @@ func (s *server) callError(l *link, name string, err error, limit time.Duration)
 	text := fmt.Sprintf("the connection to the MCP server %s broke during the call of %s. It may have done part of its work; look before you call it again (the server is then started anew)", s.cfg.Name, name)
 	if l.command != nil {
 		select {
-		case <-l.command.process.Done():
+		case <-l.command.talk.Done():
 		case <-time.After(afterInterrupt):
 		}
 	}
