@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"session/...", "config", "compact"},
 	{"agents", "agents/..."},
 	{"ui/words", "ui/theme"},
-	{"ui/screen", "ui/fileindex"},
+	{"ui/screen", "ui/fileindex", "ui/keys"},
 	{"ui/..."},
 	{"ui/tui"},
 	{"app"},
