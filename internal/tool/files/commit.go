@@ -61,6 +61,12 @@ func (k *kit) commit(ctx context.Context, c change) (hash string, info fs.FileIn
 	if c.from != nil {
 		c.from.close() // some systems do not replace a file that is open
 	}
+	if taken, err := k.throughEditor(ctx, c, temp.Name()); err != nil {
+		return "", nil, err
+	} else if taken {
+		info = statOr(c.path, info)
+		return hash, info, nil
+	}
 	if err := os.Rename(temp.Name(), c.path); err != nil {
 		return "", nil, fmt.Errorf("%s was not changed: %w", c.path, plain(err))
 	}

@@ -56,7 +56,7 @@ func (k *kit) runEdit(ctx context.Context, in editIn, _ tool.Call) (tool.Result,
 }
 
 func (k *kit) editLocked(ctx context.Context, in editIn, path string, held *held) (tool.Result, error) {
-	b, err := openBody(path)
+	b, err := k.open(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		k.Seen.drop(path)
 		if in.Old != "" {

@@ -27,6 +27,7 @@ type Env struct {
 	History History                                         // shared by all agents of a session; nil: nothing is kept, and there is no Revert
 	Locks   *Locks                                          // shared by all agents of a process; nil: this agent alone
 	Changed func(ctx context.Context, path string) []string // told of each change; returns reminders for the model; may be nil
+	Editor  Editor                                          // where files may be open with changes that are not saved; nil: nowhere
 }
 
 // A History keeps files as they were before they were changed. Paths are absolute and free of symbolic links; hashes are those

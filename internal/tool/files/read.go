@@ -63,7 +63,7 @@ func (k *kit) runRead(ctx context.Context, in readIn, _ tool.Call) (tool.Result,
 	if err != nil {
 		return tool.Result{}, err
 	}
-	b, err := openBody(path)
+	b, err := k.open(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tool.Result{}, k.missing(in.Path)
 	}

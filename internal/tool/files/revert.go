@@ -39,7 +39,7 @@ func (k *kit) revertLocked(ctx context.Context, path string, held *held) (tool.R
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%s cannot be reverted: %w", path, err)
 	}
-	b, err := openBody(path)
+	b, err := k.open(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		b = nil

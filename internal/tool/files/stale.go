@@ -39,7 +39,7 @@ func (k *kit) state(ctx context.Context, b *body) (seenState, error) {
 
 // openKnown opens a file that is to be changed, and refuses it if the agent does not know it as it is.
 func (k *kit) openKnown(ctx context.Context, asked, path string) (*body, error) {
-	b, err := openBody(path)
+	b, err := k.open(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		k.Seen.drop(path)
 		return nil, k.missing(asked)
