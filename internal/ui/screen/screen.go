@@ -61,39 +61,10 @@ func Width(s string) int { return ansi.StringWidth(s) }
 // Cut shortens a text to a width, with tail where something is missing. Escape sequences stay whole.
 func Cut(s string, width int, tail string) string { return ansi.Truncate(s, max(width, 0), tail) }
 
-// Wrap breaks a text into lines of at most a width: at blanks where it can, inside words where it must. Styles that are open
-// at a break go on in the next line.
-func Wrap(s string, width int) []string {
-	if width < 1 {
-		width = 1
-	}
-	return strings.Split(ansi.Wrap(s, width, ""), "\n")
-}
-
 // Pad fills a text with blanks up to a width.
 func Pad(s string, width int) string {
 	if missing := width - Width(s); missing > 0 {
 		return s + strings.Repeat(" ", missing)
 	}
 	return s
-}
-
-// Clean takes everything out of a foreign text that could steer the terminal: control characters and escape sequences. Tabs
-// become blanks, since their width depends on where they stand; line ends stay.
-func Clean(s string) string {
-	if !strings.ContainsFunc(s, steers) {
-		return s
-	}
-	s = strings.ReplaceAll(ansi.Strip(strings.ReplaceAll(s, "\r\n", "\n")), "\t", "    ")
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && steers(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// steers reports whether a character does something to a terminal, or turns the direction of what follows.
-func steers(r rune) bool {
-	return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }

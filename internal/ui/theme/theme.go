@@ -54,12 +54,20 @@ type Theme struct {
 
 	Added, Removed         Style // lines of a diff
 	AddedWord, RemovedWord Style // the part of such a line that changed
+	// DiffInk says that the lines of a diff are told apart by the colour of their letters, because the backgrounds that 16 colours
+	// offer are too loud to read on. Program text in them is then not highlighted.
+	DiffInk bool
+
+	Match, MatchNow Style // what a search has found, and the one that it stands on
 
 	Heading, Code, Link, Quote Style // of Markdown
 
 	Keyword, Type, Function, Text, Number, Comment Style // of program text; Text is a string in it
 
 	PlanMode, EditMode, AutoMode, BypassMode Style // the permission modes
+
+	// Links says that the terminal understands links (OSC 8). Whoever knows the terminal better may switch it off.
+	Links bool
 }
 
 // Names are the themes there are.
@@ -82,15 +90,25 @@ func New(name string, profile colorprofile.Profile) *Theme {
 	fg := func(c ink) Style { return c.style(profile, false) }
 	bg := func(c ink) Style { return c.style(profile, true) }
 	bold := plain("\x1b[1m")
+	few := profile == colorprofile.ANSI || p.added.rgb == ""
+	added, removed, addedWord, removedWord := bg(p.added), bg(p.removed), bg(p.addedWord), bg(p.removedWord)
+	if few && profile > colorprofile.ASCII {
+		added, removed = fg(p.good), fg(p.bad)
+		addedWord, removedWord = added.With(plain("\x1b[1;4m")), removed.With(plain("\x1b[1;4m"))
+	} else if profile <= colorprofile.ASCII {
+		addedWord, removedWord = bold, bold
+	}
 	return &Theme{
 		Name: name, Dark: strings.HasPrefix(name, "dark"),
 		Faint: plain("\x1b[2m"), Strong: bold, Italic: plain("\x1b[3m"), Underline: plain("\x1b[4m"), Strike: plain("\x1b[9m"),
 		Accent: fg(p.accent), User: fg(p.user), Good: fg(p.good), Bad: fg(p.bad), Warn: fg(p.warn), Info: fg(p.info),
 		Border: fg(p.border), Selected: fg(p.accent).With(bold), Suggestion: fg(p.info),
-		Added: bg(p.added), Removed: bg(p.removed), AddedWord: bg(p.addedWord), RemovedWord: bg(p.removedWord),
+		Added: added, Removed: removed, AddedWord: addedWord, RemovedWord: removedWord, DiffInk: few || profile <= colorprofile.ASCII,
+		Match: plain("\x1b[7m"), MatchNow: fg(p.accent).With(plain("\x1b[1;7m")),
 		Heading: fg(p.accent).With(bold), Code: fg(p.code), Link: fg(p.info).With(plain("\x1b[4m")), Quote: plain("\x1b[3m"),
 		Keyword: fg(p.keyword), Type: fg(p.kind), Function: fg(p.function), Text: fg(p.text), Number: fg(p.number), Comment: fg(p.comment),
 		PlanMode: fg(p.plan), EditMode: fg(p.edit), AutoMode: fg(p.warn), BypassMode: fg(p.bad),
+		Links: profile > colorprofile.ASCII,
 	}
 }
 
