@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -116,7 +115,7 @@ func (e *engine) open() error {
 	if e.settings, err = e.openSettings(); err != nil {
 		return err
 	}
-	e.mask = newMask(p, e.settings.Current().Settings)
+	e.mask = newMask(w, p, e.settings.Current().Settings)
 	if e.brain, err = newBrain(w, f, e.settings.Current(), func(key string) { e.mask.Add("apiKeyHelper", key) }); err != nil {
 		return err
 	}
@@ -126,9 +125,9 @@ func (e *engine) open() error {
 			return usage("--json-schema: %v", err)
 		}
 	}
-	e.runner = proc.New(proc.Self())
+	e.runner = proc.New(w.Self)
 	e.closers = append(e.closers, func() { e.runner.Close() })
-	e.userShell = shell.NewUserShell(e.runner, filepath.Join(p.config, "shell-snapshots"), os.Environ)
+	e.userShell = shell.NewUserShell(e.runner, filepath.Join(p.config, "shell-snapshots"), w.environ)
 	maxOutput, _ := strconv.Atoi(environment(w, e.settings.Current())("BASH_MAX_OUTPUT_LENGTH"))
 	e.jobs = job.New(p.taskDir(), maxOutput, time.Now)
 	e.closers = append(e.closers, e.jobs.Close)
@@ -245,7 +244,7 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: d.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
 		KeepCwd: d.owner == "", Owner: d.owner, AllowedDirs: e.dirsAt(d.dir.Cwd), ReadOnly: shellsyntax.ReadOnly,
-		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, EnvExtra: e.envAt(d.dir.Cwd), Wrap: e.wrapAt(d.dir.Cwd), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
+		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, Environ: e.world.environ, EnvExtra: e.envAt(d.dir.Cwd), Wrap: e.wrapAt(d.dir.Cwd), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
 		UserShell: e.userShell, Notify: e.notifier(d),
 	})...)
 }

@@ -26,6 +26,7 @@ func (e *engine) openHooks() {
 		Groups: hookGroups(set.Hooks), Off: set.DisableAllHooks || e.flags.Bare || e.flags.SafeMode, AllOff: managedOff,
 		ManagedOnly: set.AllowManagedHooksOnly,
 		Facts:       e.hookFacts, Emit: e.emit, Late: e.lateHook,
+		Env:      e.world.environ,
 		StateDir: filepath.Join(e.place.config, "session-env", e.place.session),
 		Matches:  e.meetsRule, AllowedURLs: set.AllowedHTTPHookURLs, AllowedEnv: set.HTTPHookAllowedEnvVars,
 		Model: e.brain.model, SmallModel: firstOf(set.SmallModel, "haiku"), Book: e.ledger.Book,

@@ -36,11 +36,14 @@ type World struct {
 	Args                  []string // os.Args
 	Stdin, Stdout, Stderr *os.File
 	Env                   func(string) string
+	Environ               func() []string // all variables; nil: those of this process
+	Dir                   string          // the working directory; "": that of this process
+	Self                  []string        // how this program is executed again to keep commands; nil: it cannot be
 }
 
 // OS is the real surroundings.
 func OS() World {
-	return World{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv}
+	return World{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Self: proc.Self()}
 }
 
 // A command is one of gofer's subcommands.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -86,7 +85,7 @@ func milliseconds(s string) time.Duration {
 
 // serverEnv is the environment of servers that run here.
 func (e *engine) serverEnv() []string {
-	env := os.Environ()
+	env := e.world.environ()
 	for name, value := range e.settings.Current().Settings.Env {
 		env = append(env, name+"="+value)
 	}

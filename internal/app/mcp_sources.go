@@ -84,7 +84,7 @@ func (e *engine) lookupEnv(name string) (string, bool) {
 	if name == "CLAUDE_PROJECT_DIR" {
 		return e.place.cwd, true
 	}
-	return os.LookupEnv(name)
+	return e.world.lookup(name)
 }
 
 // configuredServers reads what is not from the command line, weakest first, and which servers the user has switched off.

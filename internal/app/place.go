@@ -24,11 +24,11 @@ type place struct {
 }
 
 func newPlace(w World, f Flags) (place, error) {
-	cwd, err := os.Getwd()
+	cwd, err := w.dir()
 	if err != nil {
 		return place{}, fmt.Errorf("the working directory cannot be found: %w", err)
 	}
-	home, err := os.UserHomeDir()
+	home, err := w.home()
 	if err != nil {
 		home = cwd // a service without a home: its state stays here
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -88,9 +87,9 @@ func (e *engine) openTranscript() error {
 }
 
 // newMask knows the secrets of the environment, the settings and the usual files, so that they stay out of what is kept on disk.
-func newMask(p place, set config.Settings) *transcript.Mask {
+func newMask(w World, p place, set config.Settings) *transcript.Mask {
 	mask := transcript.NewMask()
-	mask.AddEnv(os.Environ())
+	mask.AddEnv(w.environ())
 	for name, value := range set.Env {
 		mask.AddEnv([]string{name + "=" + value})
 	}

@@ -15,6 +15,9 @@ func (e *engine) openSandbox() error {
 	if !snap.Settings.Sandbox.Enabled {
 		return nil
 	}
+	if err := e.world.canWall(); err != nil {
+		return err
+	}
 	box, err := sandbox.New(sandboxPolicy(snap, e.place, e.workDirs()[1:]...))
 	if err != nil {
 		return fmt.Errorf("the sandbox: %w", err)

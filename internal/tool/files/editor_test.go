@@ -67,7 +67,7 @@ func TestWhatAnEditorShowsIsWhatCounts(t *testing.T) {
 	e.refuses, e.away = false, true // one that does not answer is done without
 	d.ok("Write", args{"file_path": "new/g", "content": "other\n"})
 	d.holds("new/g", "other\n")
-	d.clean("f", "new/g")
+	d.clean("f", "new")
 }
 
 func TestPicturesAndTheLikeAreNotTheEditorsAffair(t *testing.T) {
