@@ -1,0 +1,75 @@
+package dialog
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"gofer/internal/ui/screen"
+)
+
+// quietFor is how long nobody must have typed before a dialog that came by itself takes keys.
+const quietFor = 300 * time.Millisecond
+
+// A Quiet is around a dialog that comes by itself, while somebody may be typing: their Enter was not meant for it. It takes no
+// key before there was none for a moment. What was typed until then is kept for the prompt box (Missed).
+type Quiet struct {
+	screen.Dialog
+	busy   bool
+	round  int
+	missed []tea.Msg
+}
+
+// quietMsg says that a moment has passed since the key that began the round.
+type quietMsg struct {
+	of    *Quiet
+	round int
+}
+
+// Hush puts a dialog behind a moment of quiet, unless nobody was typing. The command is to be run when the dialog is opened.
+func Hush(d screen.Dialog, typing bool) (*Quiet, tea.Cmd) {
+	q := &Quiet{Dialog: d, busy: typing}
+	if !typing {
+		return q, nil
+	}
+	return q, q.wait()
+}
+
+func (q *Quiet) wait() tea.Cmd {
+	q.round++
+	msg := quietMsg{q, q.round}
+	return tea.Tick(quietFor, func(time.Time) tea.Msg { return msg })
+}
+
+// Update takes a message. Keys that are not meant for the dialog begin the moment anew.
+func (q *Quiet) Update(msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case quietMsg:
+		if m.of == q && m.round == q.round {
+			q.busy = false
+		}
+		return nil
+	case tea.KeyPressMsg:
+		// Ctrl-C is never part of a sentence; Esc is, for people with vim keys.
+		if q.busy && m.Keystroke() != "ctrl+c" {
+			q.missed = append(q.missed, msg)
+			return q.wait()
+		}
+	case tea.PasteMsg:
+		if q.busy {
+			q.missed = append(q.missed, msg)
+			return q.wait()
+		}
+	}
+	return q.Dialog.Update(msg)
+}
+
+// Missed is what was typed before the dialog took keys, once.
+func (q *Quiet) Missed() []tea.Msg {
+	out := q.missed
+	q.missed = nil
+	return out
+}
+
+// Unwrap is the dialog inside.
+func (q *Quiet) Unwrap() screen.Dialog { return q.Dialog }
