@@ -35,6 +35,11 @@ type Init struct {
 	Skills        []string `json:"skills"`
 	Plugins       []Plugin `json:"plugins"`
 	FastModeState string   `json:"fast_mode_state"`
+
+	Capabilities []string          `json:"capabilities"` // of the protocol, for programs that look before they use one
+	OriginalCwd  string            `json:"original_cwd"`
+	Dirs         []string          `json:"additional_directories"`
+	MemoryPaths  map[string]string `json:"memory_paths,omitempty"`
 }
 
 // MCPServer is a server and its state, as Init lists it.

@@ -66,6 +66,7 @@ type Session struct {
 	interrupt chan struct{}
 	finish    chan struct{}
 	await     chan waiter
+	edit      chan func([]Input) []Input
 }
 
 // New makes a session. It does nothing before Serve.
@@ -75,7 +76,7 @@ func New(c Config) *Session {
 	}
 	return &Session{
 		Config: c, events: newEventLog(), inbox: make(chan Input), drain: make(chan chan []Input),
-		interrupt: make(chan struct{}), finish: make(chan struct{}), await: make(chan waiter),
+		interrupt: make(chan struct{}), finish: make(chan struct{}), await: make(chan waiter), edit: make(chan func([]Input) []Input),
 	}
 }
 
@@ -148,6 +149,8 @@ func (s *Session) Serve(ctx context.Context) error {
 		select {
 		case w := <-s.await:
 			waiting = append(waiting, w)
+		case change := <-s.edit:
+			queue = change(queue)
 		case in := <-s.inbox:
 			queue = append(queue, in)
 			if cancel != nil && !in.Notice {

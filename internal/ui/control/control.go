@@ -2,8 +2,9 @@
 // of the session.
 //
 // Either side may send a control_request at any time; each gets exactly one control_response, and either side may withdraw its
-// own with a control_cancel_request. Requests of the client are answered in the order in which they came. What the protocol's
-// requests mean is not known here: the handlers are handed in.
+// own with a control_cancel_request. Requests of the client are answered in the order in which they came, except those that
+// may take long (Options.Slow): they hold up nobody, and the client can withdraw them. What the protocol's requests mean is not
+// known here: the handlers are handed in.
 package control
 
 import (
@@ -14,7 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -38,8 +42,20 @@ type UserMessage struct {
 // Options say what to do with what the client sends.
 type Options struct {
 	Handlers map[string]Handler
+	Slow     map[string]Handler // those that wait for others, maybe for the client itself
 	User     func(context.Context, UserMessage) error
 }
+
+// A Reply is a result with fields that stand beside the response and not in it.
+type Reply struct {
+	Response any
+	Beside   map[string]any
+}
+
+// An Error is a refusal with a code by which a program tells it from others.
+type Error struct{ Code, Text string }
+
+func (e *Error) Error() string { return e.Text }
 
 // ErrGone is the error of a request whose client has closed its side.
 var ErrGone = errors.New("the client has closed its side of the connection")
@@ -50,12 +66,19 @@ type Conn struct {
 
 	writing sync.Mutex
 	mu      sync.Mutex
-	pending map[string]chan response // requests of ours that wait
+	pending map[string]chan response      // requests of ours that wait
+	asked   map[string]json.RawMessage    // what they ask
+	running map[string]context.CancelFunc // slow requests of the client
 	gone    bool
+
+	slow     sync.WaitGroup
+	progress atomic.Int64 // when the write that is under way began, in Unix nanoseconds; 0: none is
 }
 
 // NewConn makes a connection that writes to out.
-func NewConn(out io.Writer) *Conn { return &Conn{out: out, pending: map[string]chan response{}} }
+func NewConn(out io.Writer) *Conn {
+	return &Conn{out: out, pending: map[string]chan response{}, asked: map[string]json.RawMessage{}, running: map[string]context.CancelFunc{}}
+}
 
 type response struct {
 	Subtype   string          `json:"subtype"`
@@ -68,7 +91,36 @@ type response struct {
 func (c *Conn) Write(lines []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	c.progress.Store(time.Now().UnixNano())
+	defer c.progress.Store(0)
 	return c.out.Write(lines)
+}
+
+// Stuck is how long the write that is under way has been waiting for the client to read; 0 if none is.
+func (c *Conn) Stuck() time.Duration {
+	if began := c.progress.Load(); began != 0 {
+		return time.Since(time.Unix(0, began))
+	}
+	return 0
+}
+
+// Pending returns the requests of ours of a kind that still wait for an answer, as they were sent, in no order. A client that has lost what was on its
+// way to it answers them again.
+func (c *Conn) Pending(subtype string) []json.RawMessage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := []json.RawMessage{}
+	for _, line := range c.asked {
+		var m struct {
+			Request struct {
+				Subtype string `json:"subtype"`
+			} `json:"request"`
+		}
+		if json.Unmarshal(line, &m) == nil && m.Request.Subtype == subtype {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 func (c *Conn) send(v any) error {
@@ -89,14 +141,20 @@ func (c *Conn) Request(ctx context.Context, request any) (json.RawMessage, error
 		c.mu.Unlock()
 		return nil, ErrGone
 	}
-	c.pending[id] = answer
+	line, err := llm.Marshal(envelope{"control_request", id, request})
+	if err != nil {
+		c.mu.Unlock()
+		return nil, fmt.Errorf("asking the client: %w", err)
+	}
+	c.pending[id], c.asked[id] = answer, line
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.pending, id)
+		delete(c.asked, id)
 	}()
-	if err := c.send(map[string]any{"type": "control_request", "request_id": id, "request": request}); err != nil {
+	if _, err := c.Write(append(line[:len(line):len(line)], '\n')); err != nil {
 		return nil, fmt.Errorf("asking the client: %w", err)
 	}
 	select {
@@ -109,9 +167,16 @@ func (c *Conn) Request(ctx context.Context, request any) (json.RawMessage, error
 		}
 		return r.Response, nil
 	case <-ctx.Done():
-		c.send(map[string]any{"type": "control_cancel_request", "request_id": id})
+		c.send(envelope{"control_cancel_request", id, nil})
 		return nil, context.Cause(ctx)
 	}
+}
+
+// An envelope is a request, or what withdraws one.
+type envelope struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id"`
+	Request   any    `json:"request,omitempty"`
 }
 
 // A LineError is a line of input that is not part of the protocol.
@@ -128,8 +193,10 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("Error parsing streaming input line: %s: %v. Each line must be one JSON object with a type", line, e.Err)
 }
 
-// Serve reads lines until the input ends, a line is broken, or ctx ends. Then all waiting requests of ours fail.
+// Serve reads lines until the input ends, a line is broken, or ctx ends. Then all waiting requests of ours fail. Slow requests that still run are
+// answered before it returns; one that waits for the client fails with it.
 func (c *Conn) Serve(ctx context.Context, in io.Reader, o Options) error {
+	defer c.slow.Wait()
 	defer c.hangUp()
 	lines := make(chan []byte)
 	failed := make(chan error, 1)
@@ -208,37 +275,76 @@ func (c *Conn) line(ctx context.Context, line []byte, o Options) error {
 		return c.handle(ctx, m.RequestID, m.Request, o)
 	case "control_response":
 		c.deliver(m.Response)
-	case "keep_alive", "control_cancel_request":
-		// Requests are answered at once, so there is never one left to withdraw.
+	case "control_cancel_request":
+		c.withdraw(m.RequestID)
+	case "keep_alive":
 	case "":
 		return &LineError{Line: line, Err: errors.New("it has no type")}
 	}
 	return nil
 }
 
+// handle answers a request, at once or, if it is a slow one, when it is done.
 func (c *Conn) handle(ctx context.Context, id string, request json.RawMessage, o Options) error {
 	var kind struct {
 		Subtype string `json:"subtype"`
 	}
-	r := map[string]any{"request_id": id}
-	result, err := func() (any, error) {
-		if err := json.Unmarshal(request, &kind); err != nil {
-			return nil, fmt.Errorf("the request cannot be read: %w", err)
-		}
-		h, ok := o.Handlers[kind.Subtype]
-		if !ok {
-			//lint:ignore ST1005 programs and scripts look for this very text
-			return nil, fmt.Errorf("Unsupported control request subtype: %s", kind.Subtype)
-		}
-		return h(ctx, request)
-	}()
-	if err != nil {
+	if err := json.Unmarshal(request, &kind); err != nil {
+		return c.answer(id, nil, fmt.Errorf("the request cannot be read: %w", err))
+	}
+	if slow, ok := o.Slow[kind.Subtype]; ok {
+		c.background(ctx, id, func(ctx context.Context) (any, error) { return slow(ctx, request) })
+		return nil
+	}
+	h, ok := o.Handlers[kind.Subtype]
+	if !ok {
+		return c.answer(id, nil, &Error{"unsupported_request", "Unsupported control request subtype: " + kind.Subtype})
+	}
+	result, err := h(ctx, request)
+	return c.answer(id, result, err)
+}
+
+// background runs a slow request.
+func (c *Conn) background(ctx context.Context, id string, run func(context.Context) (any, error)) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	c.running[id] = cancel
+	c.mu.Unlock()
+	c.slow.Go(func() {
+		result, err := run(ctx)
+		cancel()
+		c.mu.Lock()
+		delete(c.running, id)
+		c.mu.Unlock()
+		c.answer(id, result, err) // a client that is gone is noticed by whoever writes next
+	})
+}
+
+// withdraw ends a slow request that the client no longer waits for.
+func (c *Conn) withdraw(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel, ok := c.running[id]; ok {
+		cancel()
+	}
+}
+
+// answer sends the one response to a request.
+func (c *Conn) answer(id string, result any, err error) error {
+	r := map[string]any{"request_id": id, "subtype": "success"}
+	if reply, ok := result.(Reply); ok && err == nil {
+		maps.Copy(r, reply.Beside)
+		result = reply.Response
+	}
+	var coded *Error
+	switch {
+	case err != nil:
 		r["subtype"], r["error"] = "error", err.Error()
-	} else {
-		r["subtype"] = "success"
-		if result != nil {
-			r["response"] = result
+		if errors.As(err, &coded) && coded.Code != "" {
+			r["error_code"] = coded.Code
 		}
+	case result != nil:
+		r["response"] = result
 	}
 	if err := c.send(map[string]any{"type": "control_response", "response": r}); err != nil {
 		return fmt.Errorf("answering the client: %w", err)
