@@ -1,0 +1,3 @@
+package skill
+
+const nonblock = 0
