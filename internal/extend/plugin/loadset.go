@@ -52,7 +52,6 @@ func (s *Store) Load(wanted []Wanted, project string) (list []*Plugin, faults []
 	return withoutDependants(list, faults)
 }
 
-
 // withoutDependants drops the plugins that need one that is not there.
 func withoutDependants(list []*Plugin, faults []Fault) ([]*Plugin, []Fault) {
 	for dropped := true; dropped; {
