@@ -13,6 +13,7 @@ import (
 	"gofer/internal/compact"
 	"gofer/internal/config"
 	"gofer/internal/event"
+	"gofer/internal/extend/mcp"
 	"gofer/internal/guard"
 	"gofer/internal/guard/sandbox"
 	"gofer/internal/guard/shellsyntax"
@@ -44,6 +45,8 @@ type people struct {
 	askTrust func(dir string, s trust.State, surfaces []string) bool // whether the folder is to be trusted
 	watched  bool                                                    // a person sees the session
 	client   *control.Conn                                           // the program that drives gofer; nil: there is none
+	// elicit asks for an MCP server; nil: the client is asked, if there is one.
+	elicit func(context.Context, mcp.Elicitation) (mcp.Answer, error)
 }
 
 // An engine is everything that a session needs, joined.

@@ -56,6 +56,9 @@ func (e *engine) openMCP() error {
 	if e.people.client != nil {
 		o.Elicit, o.Message = e.elicit, e.serverMessage
 	}
+	if e.people.elicit != nil {
+		o.Elicit = e.people.elicit
+	}
 	s := &e.servers
 	s.hub, s.loaded, s.listed = mcp.New(e.ctx, o), make(chan struct{}), map[string]bool{}
 	s.begun = make(chan struct{})

@@ -5,6 +5,9 @@
 // as commands and never inside Update or View. When Done is true its answer can be read from its fields. What the package
 // promises: a drawing is never wider or higher than its canvas; foreign text steers nothing; Esc and Ctrl-C always lead out;
 // a list stays quick with thousands of rows, because only those are drawn that are seen.
+//
+// Whoever opens a dialog runs its Start, if it has one (see Starter), hands it keys, pastes and what its commands bring, and puts
+// one that came by itself behind Hush, so that it does not take the Enter of somebody who is typing.
 package dialog
 
 import (
@@ -15,6 +18,9 @@ import (
 	"gofer/internal/ui/screen"
 	"gofer/internal/ui/theme"
 )
+
+// A Starter has a command to run when it is opened: it loads what the dialog shows.
+type Starter interface{ Start() tea.Cmd }
 
 // A Tone says how a word is meant; it becomes a colour.
 type Tone int
@@ -147,3 +153,14 @@ func paint(c screen.Canvas, t Tone, s string) string { return t.style(c.Theme).P
 
 // isQuit reports whether a key leaves any dialog.
 func isQuit(k string) bool { return k == "esc" || k == "ctrl+c" }
+
+// waiting says how many requests wait behind this one.
+func waiting(c screen.Canvas, count func() int) string {
+	if count == nil {
+		return ""
+	}
+	if n := count(); n > 0 {
+		return " · " + c.F("%d more wait", n)
+	}
+	return ""
+}

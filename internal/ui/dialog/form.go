@@ -16,7 +16,7 @@ type Form struct {
 	Message string
 	Link    string // a page to look at, for a server that asks for nothing here
 	Entries []Entry
-	Waiting int
+	Waiting func() int // further requests behind this one; nil: none
 
 	Action string         // when done: accept, decline or cancel
 	Values map[string]any // with accept
@@ -189,9 +189,7 @@ func (f *Form) edit(msg tea.Msg, k string) {
 func (f *Form) View(c screen.Canvas) screen.Drawing {
 	f.begin()
 	title := f.Title
-	if f.Waiting > 0 {
-		title += " · " + c.F("%d more wait", f.Waiting)
-	}
+	title += waiting(c, f.Waiting)
 	s := newSheet(c, title, c.Theme.Info)
 	s.hint = c.T("Tab next · ←→ Space choose · Enter go on · Esc leave")
 	s.add(screen.Wrap(screen.Clean(f.Message), c.Width-1)...)

@@ -52,7 +52,7 @@ type Permission struct {
 	Means  string   // for an "always" that is no rule, such as a mode: what it does
 	Scopes []Scope  // where it may be kept; one or none: there is nothing to choose
 
-	Waiting int // further requests behind this one
+	Waiting func() int // further requests behind this one; nil: none
 
 	// The answer.
 	Verdict  Verdict
@@ -175,9 +175,7 @@ func (p *Permission) heading(c screen.Canvas) string {
 	if p.Agent != "" {
 		title += " · " + c.F("asked by %s", oneLine(p.Agent))
 	}
-	if p.Waiting > 0 {
-		title += " · " + c.F("%d more wait", p.Waiting)
-	}
+	title += waiting(c, p.Waiting)
 	return title
 }
 

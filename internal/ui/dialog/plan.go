@@ -23,10 +23,10 @@ const (
 
 // A Plan asks whether a plan is to be carried out.
 type Plan struct {
-	Body    Page     // the plan
-	Kinds   []string // kinds of commands that may then run without asking
-	File    string   // where the plan stands
-	Waiting int
+	Body    Page       // the plan
+	Kinds   []string   // kinds of commands that may then run without asking
+	File    string     // where the plan stands
+	Waiting func() int // further requests behind this one; nil: none
 
 	Verdict  PlanVerdict
 	Feedback string
@@ -85,9 +85,7 @@ func (p *Plan) choose(i int) {
 // View draws the plan and the answers.
 func (p *Plan) View(c screen.Canvas) screen.Drawing {
 	title := c.T("Is this plan to be carried out?")
-	if p.Waiting > 0 {
-		title += " · " + c.F("%d more wait", p.Waiting)
-	}
+	title += waiting(c, p.Waiting)
 	s := newSheet(c, title, c.Theme.PlanMode)
 	s.hint = c.T("PgUp PgDn read on · Esc stop")
 	if p.writing {

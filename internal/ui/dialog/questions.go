@@ -43,7 +43,7 @@ func (r Reply) text(q Question) string {
 type Questions struct {
 	Questions []Question
 	Agent     string
-	Waiting   int
+	Waiting   func() int // further requests behind this one; nil: none
 
 	Answered bool // false when done: the person did not want to answer
 	Replies  []Reply
@@ -193,9 +193,7 @@ func (q *Questions) View(c screen.Canvas) screen.Drawing {
 	if q.Agent != "" {
 		title = c.F("%s asks", oneLine(q.Agent))
 	}
-	if q.Waiting > 0 {
-		title += " · " + c.F("%d more wait", q.Waiting)
-	}
+	title += waiting(c, q.Waiting)
 	s := newSheet(c, title, c.Theme.Info)
 	if !q.simple() {
 		s.add(q.tabs(c), "")

@@ -26,13 +26,25 @@ type quietMsg struct {
 	round int
 }
 
-// Hush puts a dialog behind a moment of quiet, unless nobody was typing. The command is to be run when the dialog is opened.
-func Hush(d screen.Dialog, typing bool) (*Quiet, tea.Cmd) {
-	q := &Quiet{Dialog: d, busy: typing}
-	if !typing {
-		return q, nil
+// Hush puts a dialog behind a moment of quiet, if somebody is typing.
+func Hush(d screen.Dialog, typing bool) *Quiet { return &Quiet{Dialog: d, busy: typing} }
+
+// Start is to be run when the dialog is opened.
+func (q *Quiet) Start() tea.Cmd {
+	var cmds []tea.Cmd
+	if q.busy {
+		cmds = append(cmds, q.wait())
 	}
-	return q, q.wait()
+	if s, ok := q.Dialog.(Starter); ok {
+		cmds = append(cmds, s.Start())
+	}
+	return tea.Batch(cmds...)
+}
+
+// FullScreen reports whether the dialog inside wants all of the screen.
+func (q *Quiet) FullScreen() bool {
+	f, ok := q.Dialog.(interface{ FullScreen() bool })
+	return ok && f.FullScreen()
 }
 
 func (q *Quiet) wait() tea.Cmd {
