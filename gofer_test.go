@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", quickExit)
 			env.Setenv("TMPDIR", env.WorkDir)
 			env.Setenv("PATH", os.Getenv("PATH"))
+			env.Setenv("GOPLS", goplsDir())
 			env.Values["servers"] = &[]*script.Server{}
 			return nil
 		},

@@ -82,6 +82,7 @@ type engine struct {
 	answer    *answer.Structured // nil: the answer has no schema
 	tools     *tool.Set          // the built-in ones; see toolSet
 	servers   servers
+	languages languages
 	agents    agentry
 	trees     trees
 	locks     *files.Locks // of files, shared by all agents
@@ -158,6 +159,7 @@ func (e *engine) open() error {
 	}
 	e.openWork()
 	e.openSchedule()
+	e.openLanguages()
 	if err := e.openAgents(); err != nil {
 		return err
 	}
@@ -233,7 +235,7 @@ func (e *engine) close() {
 // builtinTools are the tools of one agent, bound to what it works with.
 func (e *engine) builtinTools(d desk) []*tool.Tool {
 	env := environment(e.world, e.settings.Current())
-	list := files.Tools(files.Env{Cwd: d.dir.Cwd, Seen: d.seen, History: e.history, Locks: d.locks})
+	list := files.Tools(files.Env{Cwd: d.dir.Cwd, Seen: d.seen, History: e.history, Locks: d.locks, Changed: e.fileChanged})
 	if e.people.asker != nil {
 		list = append(list, person.Ask(), person.EnterPlan(d.plan), person.ExitPlan(d.plan))
 	}
@@ -243,6 +245,7 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 		list = append(list, e.treeTools()...)
 		list = append(list, e.scheduleTools()...)
 	}
+	list = append(list, e.languageTools(d.dir.Cwd)...)
 	list = append(list, search.Tools(search.Env{Cwd: d.dir.Cwd, Hidden: d.hidden})...)
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: d.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),

@@ -109,9 +109,11 @@ func (e *engine) watchFiles(next tool.Handler) tool.Handler {
 		e.sweepHistories()
 		after, err := e.rewinding.watch.Before(ctx)
 		e.warnHistory(err)
+		tell := e.watchCommand()
 		res, err := next(ctx, c)
 		kept := context.WithoutCancel(ctx)
 		e.warnHistory(after(kept))
+		tell()
 		e.linger(kept, c.ID)
 		return res, err
 	}

@@ -48,7 +48,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 	if len(snap.Withheld) == 0 && len(ofAgents) == 0 && noServers != nil {
 		return nil
 	}
-	keeper := trust.New(config.OpenState(e.place.config, e.place.chosen, e.place.home), e.place.home)
+	keeper := e.trustKeeper()
 	var surfaces []trust.Surface
 	for _, s := range snap.Surfaces() {
 		surfaces = append(surfaces, trust.Surface(s))

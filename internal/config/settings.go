@@ -96,6 +96,7 @@ type Settings struct {
 	DisableBundledSkills   bool                       `json:"disableBundledSkills" desc:"leave out the skills that come with gofer"`
 	DisableSkillShell      bool                       `json:"disableSkillShellExecution" desc:"never run commands that stand inside skills"`
 	LSPServers             map[string]LSPServer       `json:"lspServers" desc:"language servers by name" trust:"lsp" merge:"replace"`
+	LanguageServers        bool                       `json:"languageServers" desc:"use the language servers of common languages where they are installed" default:"true"`
 	WebSearch              WebSearch                  `json:"webSearch" desc:"a search service for models whose provider has none" trust:"servers"`
 	WebFetch               WebFetch                   `json:"webFetch" desc:"what WebFetch may reach"`
 

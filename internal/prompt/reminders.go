@@ -152,7 +152,13 @@ func (r *Reminders) tell(facts []fact) string {
 		}
 		parts = append(parts, f.text)
 	}
-	return join(r.Language.in(rule.eng, rule.chn), inert(cut(r.Language, strings.Join(parts, "\n\n"), rule.most)))
+	return facts[0].kind.Say(r.Language, strings.Join(parts, "\n\n"))
+}
+
+// Say is one fact of a kind as it is told, for whoever tells it at once.
+func (k Kind) Say(l Language, text string) string {
+	rule := k.rule()
+	return join(l.in(rule.eng, rule.chn), inert(cut(l, text, rule.most)))
 }
 
 // Compacted forgets what was told, because the conversation that held it is gone: a state that still holds may be told again.

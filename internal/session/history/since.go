@@ -121,3 +121,13 @@ func (s *Store) Locate(messageID string, came time.Time) bool {
 	s.marks = slices.Insert(s.marks, at, mark{messageID, seq})
 	return true
 }
+
+// Paths lists the files of the changes after the first n, and counts them all: the next n.
+func (s *Store) Paths(n int) (paths []string, all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.changes[min(n, len(s.changes)):] {
+		paths = append(paths, c.Path)
+	}
+	return paths, len(s.changes)
+}
