@@ -6,7 +6,7 @@
 // promises: a drawing is never wider or higher than its canvas; foreign text steers nothing; Esc and Ctrl-C always lead out;
 // a list stays quick with thousands of rows, because only those are drawn that are seen.
 //
-// Whoever opens a dialog runs its Start, if it has one (see Starter), hands it keys, pastes and what its commands bring, and puts
+// Whoever opens a dialog runs its Init, if it has one (see Starter), hands it keys, pastes and what its commands bring, and puts
 // one that came by itself behind Hush, so that it does not take the Enter of somebody who is typing.
 package dialog
 
@@ -20,7 +20,7 @@ import (
 )
 
 // A Starter has a command to run when it is opened: it loads what the dialog shows.
-type Starter interface{ Start() tea.Cmd }
+type Starter interface{ Init() tea.Cmd }
 
 // A Tone says how a word is meant; it becomes a colour.
 type Tone int

@@ -101,8 +101,8 @@ func (m *Manager) Done() bool { return m.done }
 // FullScreen reports whether the manager wants all of the screen.
 func (m *Manager) FullScreen() bool { return m.Full }
 
-// Start is to be run when the manager is opened.
-func (m *Manager) Start() tea.Cmd { return m.load }
+// Init is to be run when the manager is opened.
+func (m *Manager) Init() tea.Cmd { return m.load }
 
 func (m *Manager) load() tea.Msg {
 	sections, err := m.Load()

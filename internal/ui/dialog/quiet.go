@@ -26,19 +26,18 @@ type quietMsg struct {
 	round int
 }
 
-// Hush puts a dialog behind a moment of quiet, if somebody is typing.
-func Hush(d screen.Dialog, typing bool) *Quiet { return &Quiet{Dialog: d, busy: typing} }
-
-// Start is to be run when the dialog is opened.
-func (q *Quiet) Start() tea.Cmd {
+// Hush puts a dialog behind a moment of quiet, if somebody is typing. The command is to be run when the dialog is opened; that of the
+// dialog itself (see Starter) is part of it.
+func Hush(d screen.Dialog, typing bool) (*Quiet, tea.Cmd) {
+	q := &Quiet{Dialog: d, busy: typing}
 	var cmds []tea.Cmd
-	if q.busy {
+	if typing {
 		cmds = append(cmds, q.wait())
 	}
-	if s, ok := q.Dialog.(Starter); ok {
-		cmds = append(cmds, s.Start())
+	if s, ok := d.(Starter); ok {
+		cmds = append(cmds, s.Init())
 	}
-	return tea.Batch(cmds...)
+	return q, tea.Batch(cmds...)
 }
 
 // FullScreen reports whether the dialog inside wants all of the screen.

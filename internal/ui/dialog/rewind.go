@@ -74,8 +74,8 @@ func (r *Rewind) begin() {
 	}
 }
 
-// Start is to be run when the picker is opened.
-func (r *Rewind) Start() tea.Cmd {
+// Init is to be run when the picker is opened.
+func (r *Rewind) Init() tea.Cmd {
 	r.begin()
 	return r.look()
 }

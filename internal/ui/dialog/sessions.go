@@ -83,8 +83,8 @@ func (p *Sessions) Done() bool { return p.done }
 // FullScreen says that the list gets the whole screen.
 func (p *Sessions) FullScreen() bool { return true }
 
-// Start is to be run when the picker is opened.
-func (p *Sessions) Start() tea.Cmd { return p.load(firstSessions) }
+// Init is to be run when the picker is opened.
+func (p *Sessions) Init() tea.Cmd { return p.load(firstSessions) }
 
 func (p *Sessions) load(most int) tea.Cmd {
 	all, list := p.all, p.List

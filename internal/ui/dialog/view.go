@@ -46,8 +46,8 @@ func (v *View) Done() bool { return v.done }
 // FullScreen reports whether the view wants all of the screen.
 func (v *View) FullScreen() bool { return v.Full }
 
-// Start is to be run when the view is opened.
-func (v *View) Start() tea.Cmd {
+// Init is to be run when the view is opened.
+func (v *View) Init() tea.Cmd {
 	if v.Load == nil {
 		return nil
 	}
