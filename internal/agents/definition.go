@@ -229,6 +229,8 @@ func (d *Definition) check(f fields) error {
 		return errors.New("maxTurns must not be negative")
 	case d.Isolation != "" && d.Isolation != "worktree":
 		return fmt.Errorf("isolation is worktree or nothing, not %q", d.Isolation)
+	case d.Memory != "" && !slices.Contains([]string{"user", "project", "local"}, d.Memory):
+		return fmt.Errorf("memory is user, project or local, not %q", d.Memory)
 	case d.Effort != "" && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, d.Effort):
 		return fmt.Errorf("effort is low, medium, high, xhigh or max, not %q", d.Effort)
 	}
@@ -258,6 +260,13 @@ func (d *Definition) chooseTools(f fields) (warnings []string, err error) {
 				d.Types = append(d.Types, splitOutside(r.Content)...)
 			default:
 				warnings = append(warnings, fmt.Sprintf("tools: %s gives the whole tool; to limit what it may do, write a permission rule, or list what is denied in disallowedTools", text))
+			}
+		}
+	}
+	if d.Tools != nil && d.Memory != "" { // a memory that it can neither read nor write would be none
+		for _, name := range []string{"Read", "Write", "Edit"} {
+			if !slices.Contains(d.Tools, name) {
+				d.Tools = append(d.Tools, name)
 			}
 		}
 	}

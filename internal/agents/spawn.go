@@ -102,10 +102,16 @@ func (a *Agent) modeOf(o team.Order, d *Definition) (guard.Mode, error) {
 
 // Start carries an order out.
 func (a *Agent) Start(ctx context.Context, o team.Order, call tool.Call) (tool.Result, error) {
+	return a.StartAs(ctx, o, call, nil)
+}
+
+// StartAs carries an order out with an agent that is like the one of the order's type, but for what change does to a copy of its definition: a skill
+// brings its own hooks and limits along. nil changes nothing.
+func (a *Agent) StartAs(ctx context.Context, o team.Order, call tool.Call, change func(*Definition)) (tool.Result, error) {
 	if err := a.Check(o); err != nil { // a hook may have changed the order
 		return tool.Result{}, err
 	}
-	child, first, err := a.hire(ctx, o, call)
+	child, first, err := a.hire(ctx, o, call, change)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -125,7 +131,7 @@ func (a *Agent) Start(ctx context.Context, o team.Order, call tool.Call) (tool.R
 func (a *Agent) mayDetach() bool { return a.parent == nil && !a.crew.Foreground }
 
 // hire makes the agent that an order is for, and what it is told first.
-func (a *Agent) hire(ctx context.Context, o team.Order, call tool.Call) (*Agent, []loop.Entry, error) {
+func (a *Agent) hire(ctx context.Context, o team.Order, call tool.Call, change func(*Definition)) (*Agent, []loop.Entry, error) {
 	c := a.crew
 	child := &Agent{crew: c, parent: a, id: newID(), kind: a.Kind(o), name: strings.TrimSpace(o.Name), description: o.Description, depth: a.depth + 1}
 	child.slot.places = c.slots
@@ -138,6 +144,11 @@ func (a *Agent) hire(ctx context.Context, o team.Order, call tool.Call) (*Agent,
 	}
 	if child.def, err = c.Definitions().Find(child.kind); err != nil {
 		return nil, nil, err
+	}
+	if change != nil {
+		changed := *child.def
+		change(&changed)
+		child.def = &changed
 	}
 	if child.mode, err = a.modeOf(o, child.def); err != nil {
 		return nil, nil, err
@@ -226,12 +237,10 @@ func (d *Definition) Missing(worktrees bool, servers Servers) []string {
 			list = append(list, text)
 		}
 	}
-	add(len(d.Skills) > 0, "its skills ("+strings.Join(d.Skills, ", ")+") are not loaded: there are no skills for agents yet")
 	for _, name := range d.servers() {
 		add(servers == nil || !servers.Has(name), "its MCP server "+name+" is not there: agents use the servers that the session has")
 	}
 	add(len(d.RequiredMCP) > 0 && servers == nil, "it needs the MCP servers "+strings.Join(d.RequiredMCP, ", ")+", and there are none here")
-	add(d.Memory != "", "its memory ("+d.Memory+") is not kept: there is none for agents yet")
 	add(d.Isolation != "" && !worktrees, "it asks for a worktree, and there are none here: it works in the folder of the project itself")
 	return list
 }

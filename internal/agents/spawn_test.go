@@ -293,7 +293,7 @@ isolation: worktree
 ---
 You are rich.`}})
 	r.say(t.Context(), "go")
-	for _, want := range []string{"its skills (pdf)", "its MCP server github", "its memory (project)", "worktree", "the tool WebFetch is not there"} {
+	for _, want := range []string{"its MCP server github", "worktree", "the tool WebFetch is not there"} {
 		must(t, r.result(0), want)
 	}
 	if n := len(r.seen(func(e event.Event) string {
@@ -301,7 +301,7 @@ You are rich.`}})
 			return i.Content
 		}
 		return ""
-	})); n != 5 {
+	})); n != 3 {
 		t.Errorf("%d warnings for people", n)
 	}
 }

@@ -363,7 +363,7 @@ func (p *Policy) judgeFetch(f Facts, name, target string) Decision {
 }
 
 // judgeUse decides about an agent, a skill or another thing that is used by its name. Agents and skills are free by
-// themselves: what they do in turn is judged call by call.
+// themselves: what they do in turn is judged call by call. A skill that brings permissions or hooks along (it is not read-only) is asked for.
 func (p *Policy) judgeUse(f Facts, name, target string) Decision {
 	if r := p.Rules.deny.use(name, target); r != nil {
 		return denied(r, fmt.Sprintf("the rule %s denies %s", r, target), "")
@@ -374,8 +374,12 @@ func (p *Policy) judgeUse(f Facts, name, target string) Decision {
 	if r := p.Rules.allow.use(name, target); r != nil && p.mode() != Plan {
 		return allowed(r)
 	}
-	if name == "Agent" || name == "Skill" {
+	if name == "Agent" || name == "Skill" && f.Traits.ReadOnly {
 		return Decision{Behavior: Allow, Kind: ByReading, Reason: "what it does in turn is judged call by call"}
 	}
-	return p.bare(f, name)
+	d := p.bare(f, name)
+	if name == "Skill" && d.Kind == ByDefault {
+		d.Reason = fmt.Sprintf("the skill %s brings permissions or hooks of its own along", target)
+	}
+	return d
 }

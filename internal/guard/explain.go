@@ -85,6 +85,7 @@ func tableFacts(p Policy, call string) Facts {
 	case name == "WebFetch":
 		return access(tool.Fetch, content)
 	case name == "Agent" || name == "Task" || name == "Skill":
+		f.Traits.ReadOnly = name == "Skill" // one that is only text
 		return access(tool.Use, content)
 	case name == "Bash":
 		return access(tool.Exec, content)

@@ -19,6 +19,7 @@ type Live struct {
 	mu     sync.Mutex
 	base   Base
 	change Change
+	lent   []*[]Rule // rules that hold for a while
 	now    Policy
 }
 
@@ -57,6 +58,24 @@ func (l *Live) Apply(updates []Update) error {
 	return nil
 }
 
+// Lend adds rules until end is called: those of a skill, while it is active.
+func (l *Live) Lend(rules []Rule) (end func()) {
+	if len(rules) == 0 {
+		return func() {}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lent := &rules
+	l.lent = append(l.lent, lent)
+	l.rebuild()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lent = slices.DeleteFunc(l.lent, func(x *[]Rule) bool { return x == lent })
+		l.rebuild()
+	}
+}
+
 // Change returns what was changed in the session.
 func (l *Live) Change() Change {
 	l.mu.Lock()
@@ -75,7 +94,11 @@ func (l *Live) SetMode(m Mode) {
 func (l *Live) rebuild() {
 	p := l.base.Policy
 	rules := slices.DeleteFunc(slices.Clone(l.base.Rules), l.change.removed)
-	p.Rules = Compile(append(rules, l.change.Rules...), Anchors{Dir: p.Dir, Home: p.Home, Untrusted: l.base.Untrusted})
+	rules = append(rules, l.change.Rules...)
+	for _, lent := range l.lent {
+		rules = append(rules, *lent...)
+	}
+	p.Rules = Compile(rules, Anchors{Dir: p.Dir, Home: p.Home, Untrusted: l.base.Untrusted})
 	dirs := []string{p.Dir}
 	for _, d := range append(slices.Clone(l.base.Dirs), l.change.Dirs...) {
 		if !l.change.removedDir(d) {

@@ -144,6 +144,7 @@ type core struct {
 	mu        sync.Mutex
 	groups    []Group
 	callbacks []*Callback
+	attached  []*attachment
 	onceDone  map[string]bool
 	matchers  map[string]*matcher
 	told      map[string]bool // reports that are made only once
@@ -204,6 +205,43 @@ func (e *Engine) Register(c Callback) (remove func()) {
 		defer e.mu.Unlock()
 		e.callbacks = slices.DeleteFunc(slices.Clone(e.callbacks), func(c *Callback) bool { return c == added })
 	}
+}
+
+// An attachment is hooks that run for a while.
+type attachment struct {
+	agent  string
+	groups []Group
+}
+
+// Attach adds hooks until remove is called: those of a skill, while it is active in an agent. They run for the calls of the agent with this id, and
+// with "", which is the main agent, for those of all agents, because the others work for it.
+func (e *Engine) Attach(agent string, groups []Group) (remove func()) {
+	if len(groups) == 0 {
+		return func() {}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	added := &attachment{agent, groups}
+	e.attached = append(slices.Clip(e.attached), added)
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.attached = slices.DeleteFunc(slices.Clone(e.attached), func(a *attachment) bool { return a == added })
+	}
+}
+
+// attachedNow are the hooks that are attached and concern the agent whose engine this is.
+func (e *Engine) attachedNow() []Group {
+	e.mu.Lock()
+	list := e.attached
+	e.mu.Unlock()
+	var groups []Group
+	for _, a := range list {
+		if a.agent == "" || a.agent == e.facts().AgentID {
+			groups = append(groups, a.groups...)
+		}
+	}
+	return groups
 }
 
 // Replace puts other configured hooks in the place of Options.Groups, after the settings have changed. Hooks that run go on.

@@ -80,10 +80,11 @@ func (e *Engine) collect(in Input, jobs []job, answers []chan answer) Outcome {
 
 // Has reports whether anything is attached to the event.
 func (e *Engine) Has(ev Event) bool {
+	attached := e.attachedNow()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	has := func(g Group) bool { return g.Event == ev && e.counts(g) }
-	return slices.ContainsFunc(e.groups, has) || slices.ContainsFunc(e.extra, has) ||
+	return slices.ContainsFunc(e.groups, has) || slices.ContainsFunc(e.extra, has) || slices.ContainsFunc(attached, has) ||
 		!e.opt.AllOff && slices.ContainsFunc(e.callbacks, func(c *Callback) bool { return c.Event == ev })
 }
 
@@ -96,7 +97,7 @@ func (e *Engine) jobs(in Input) []job {
 		return nil
 	}
 	s := selection{Engine: e, in: in}
-	for _, list := range [][]Group{groups, e.extra} {
+	for _, list := range [][]Group{groups, e.extra, e.attachedNow()} {
 		for i := range list {
 			if g := &list[i]; g.Event == in.Event && e.counts(*g) {
 				s.addGroup(g)

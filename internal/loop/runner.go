@@ -193,6 +193,7 @@ const interruptedResult = "The user interrupted this call. It may have done part
 // answer puts the outcomes into the log and tells whoever watches.
 func (l *Loop) answer(ctx context.Context, outs []Outcome, reminders []string) error {
 	entries := make([]Entry, 0, len(outs)+1)
+	var follow []string
 	for _, o := range outs {
 		block := llm.Block{Kind: llm.ToolResult, Result: &llm.Result{CallID: o.Call.ID, Content: o.Result.Content, IsError: o.Result.IsError}}
 		data := o.Result.Data
@@ -202,6 +203,7 @@ func (l *Loop) answer(ctx context.Context, outs []Outcome, reminders []string) e
 		entries = append(entries, Entry{UUID: l.NewID(), Kind: Answer, Time: now(), Data: data, Answers: o.entryOfCall,
 			Message: llm.Message{Role: llm.User, Blocks: []llm.Block{block}}})
 		reminders = append(reminders, o.Result.Context...)
+		follow = append(follow, o.Result.Follow...)
 	}
 	if len(reminders) > 0 {
 		m := llm.Message{Role: llm.User}
@@ -210,11 +212,17 @@ func (l *Loop) answer(ctx context.Context, outs []Outcome, reminders []string) e
 		}
 		entries = append(entries, Entry{UUID: l.NewID(), Kind: Note, Time: now(), Message: m})
 	}
+	for _, text := range follow {
+		entries = append(entries, Entry{UUID: l.NewID(), Kind: Note, Time: now(), Message: llm.UserText(text)})
+	}
 	if err := l.Log.Append(context.WithoutCancel(ctx), entries...); err != nil {
 		return err
 	}
 	for _, e := range entries[:len(outs)] {
 		l.Emit(event.User{UUID: e.UUID, Message: e.Message, Parent: l.Parent, ToolUseResult: e.Data, Timestamp: e.Time})
+	}
+	for _, e := range entries[len(entries)-len(follow):] {
+		l.Emit(event.User{UUID: e.UUID, Message: e.Message, Parent: l.Parent, Timestamp: e.Time, IsSynthetic: true})
 	}
 	return nil
 }

@@ -164,6 +164,7 @@ type Result struct {
 	Data    any      // for programs: the structured result of the stream format; nil means the text
 	Display Display  // for people
 	Context []string // reminders for the model, appended behind all results of the reply
+	Follow  []string // texts that join the conversation behind all results, as they are: what a skill tells the model to do
 	End     string   // not empty: the turn ends after this reply's calls, for this reason (see the reasons of package loop)
 }
 
