@@ -4,10 +4,13 @@ package mcp_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -133,7 +136,7 @@ func newServer() *sdk.Server {
 		return nil, nil, ctx.Err()
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "mixed", Description: "Text, a picture, a sound, a link, a resource"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "words"}, &sdk.ImageContent{Data: []byte("PNG"), MIMEType: "image/png"}, &sdk.AudioContent{Data: []byte("RIFF"), MIMEType: "audio/wav"},
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "words"}, &sdk.ImageContent{Data: largePicture(), MIMEType: "image/png"}, &sdk.AudioContent{Data: []byte("RIFF"), MIMEType: "audio/wav"},
 			&sdk.ResourceLink{URI: "x:y", Name: "why"}, &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "a:b", Text: "embedded"}}}}, nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "structured", Description: "Data"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, map[string]int, error) {
@@ -175,4 +178,11 @@ func newServer() *sdk.Server {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "note:1", Text: "remember the milk"}}}, nil
 	})
 	return s
+}
+
+// largePicture is larger than what is sent to a model.
+func largePicture() []byte {
+	var out bytes.Buffer
+	png.Encode(&out, image.NewGray(image.Rect(0, 0, 3000, 30)))
+	return out.Bytes()
 }

@@ -3,8 +3,11 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -149,8 +152,12 @@ func TestResultsOfAllKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Content) != 5 || res.Content[1].Kind != llm.Image || res.Content[1].Media.Data != "UE5H" {
+	if len(res.Content) != 5 || res.Content[1].Kind != llm.Image {
 		t.Fatalf("content %+v", res.Content)
+	}
+	data, _ := base64.StdEncoding.DecodeString(res.Content[1].Media.Data)
+	if size, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || size.Width != 1568 {
+		t.Errorf("the picture was not scaled: %+v, %v", size, err)
 	}
 	sound := filepath.Join(r.dir, "files", "mcp-call-1-1.wav")
 	for _, want := range []string{"words", sound, "Resource why (x:y)", "embedded"} {

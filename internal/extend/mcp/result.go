@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -13,10 +12,8 @@ import (
 
 	"gofer/internal/llm"
 	"gofer/internal/tool"
+	"gofer/internal/tool/picture"
 )
-
-// mostImage is the largest picture, in bytes, that goes to the model as it is.
-const mostImage = 3_750_000
 
 // result turns what a server answered into what the model reads.
 func (h *Hub) result(c tool.Call, server string, r *sdk.CallToolResult) tool.Result {
@@ -99,10 +96,12 @@ func (w *resultWriter) resource(r *sdk.ResourceContents) {
 // binary gives the model a picture, and the path of a file for anything else.
 func (w *resultWriter) binary(data []byte, mediaType, what string) {
 	switch mediaType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		if len(data) > 0 && len(data) <= mostImage {
-			w.blocks = append(w.blocks, llm.Block{Kind: llm.Image, Media: &llm.Media{Type: "base64", MediaType: mediaType, Data: base64.StdEncoding.EncodeToString(data)}})
-			return
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp":
+		if len(data) <= picture.Largest {
+			if p, err := picture.Prepare(data); err == nil {
+				w.blocks = append(w.blocks, p.Block())
+				return
+			}
 		}
 	}
 	w.files++

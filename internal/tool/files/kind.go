@@ -5,23 +5,6 @@ import (
 	"fmt"
 )
 
-// imageKind is the media type of an image we can show, or "".
-func imageKind(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(head, []byte("GIF87a")), bytes.HasPrefix(head, []byte("GIF89a")):
-		return "image/gif"
-	case len(head) > 12 && bytes.HasPrefix(head, []byte("RIFF")) && string(head[8:12]) == "WEBP":
-		return "image/webp"
-	case len(head) > 26 && bytes.HasPrefix(head, []byte("BM")) && bytes.Count(head[6:10], []byte{0}) == 4:
-		return "image/bmp"
-	}
-	return ""
-}
-
 // signature is how a binary format begins.
 type signature struct {
 	at    int

@@ -11,6 +11,7 @@ import (
 
 	"gofer/internal/llm"
 	"gofer/internal/tool"
+	"gofer/internal/tool/picture"
 )
 
 const (
@@ -172,11 +173,11 @@ func (v *notebookView) picture(data json.RawMessage) {
 	json.Unmarshal(data, &encoded)
 	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(encoded)), ""))
 	if err == nil {
-		var p picture
-		if p, err = preparePicture(raw); err == nil {
+		var p picture.Picture
+		if p, err = picture.Prepare(raw); err == nil {
 			v.pictures++
 			v.flush()
-			v.blocks = append(v.blocks, p.block())
+			v.blocks = append(v.blocks, p.Block())
 			return
 		}
 	}

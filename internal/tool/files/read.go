@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"gofer/internal/tool"
+	"gofer/internal/tool/picture"
 )
 
 //go:embed read.md
@@ -105,7 +106,7 @@ func (k *kit) show(ctx context.Context, b *body, in readIn) (tool.Result, error)
 		return tool.Result{}, fmt.Errorf("%s is not a PDF file, so it has no pages; use offset and limit", b.path)
 	case isPDF:
 		return k.readPDF(ctx, b, in)
-	case imageKind(head) != "":
+	case picture.Kind(head) != "":
 		return k.readImage(b, in)
 	case strings.EqualFold(filepath.Ext(b.path), ".ipynb"):
 		return k.readNotebook(b, in)
