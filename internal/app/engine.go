@@ -34,6 +34,7 @@ import (
 	"gofer/internal/tool/shell"
 	"gofer/internal/tool/team"
 	"gofer/internal/tool/work"
+	"gofer/internal/ui/acp"
 	"gofer/internal/ui/control"
 	"gofer/internal/work/cron"
 	"gofer/internal/work/job"
@@ -45,6 +46,7 @@ type people struct {
 	askTrust func(dir string, s trust.State, surfaces []string) bool // whether the folder is to be trusted
 	watched  bool                                                    // a person sees the session
 	client   *control.Conn                                           // the program that drives gofer; nil: there is none
+	editor   *acp.Desk                                               // the editor that drives gofer; nil: there is none
 	// elicit asks for an MCP server; nil: the client is asked, if there is one.
 	elicit func(context.Context, mcp.Elicitation) (mcp.Answer, error)
 }
@@ -235,7 +237,7 @@ func (e *engine) close() {
 // builtinTools are the tools of one agent, bound to what it works with.
 func (e *engine) builtinTools(d desk) []*tool.Tool {
 	env := environment(e.world, e.settings.Current())
-	list := files.Tools(files.Env{Cwd: d.dir.Cwd, Seen: d.seen, History: e.history, Locks: d.locks, Changed: e.fileChanged})
+	list := files.Tools(files.Env{Cwd: d.dir.Cwd, Seen: d.seen, History: e.history, Editor: e.editorFiles(), Locks: d.locks, Changed: e.fileChanged})
 	if e.people.asker != nil {
 		list = append(list, person.Ask(), person.EnterPlan(d.plan), person.ExitPlan(d.plan))
 	}
@@ -327,7 +329,7 @@ func (e *engine) newSession() {
 			Request:  e.request,
 			Compact:  e.compactor,
 			Tools:    e.toolSet,
-			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.told.instructions.Watch, e.followCwd, e.watchFiles),
+			Handle:   tool.Chain(tool.Run, hook.Wrap(e.hooks, nil), e.gate(), e.told.instructions.Watch, e.followCwd, e.watchFiles, e.inTerminal),
 			Answered: e.answered,
 			Window:   e.brain.limits,
 			Limits:   limits,

@@ -59,6 +59,7 @@ func commands() []command {
 		{"mcp", "add, list, check and remove MCP servers; serve gofer's tools to others", runMCP},
 		{"sessions", "list, show, search, check, export and remove sessions", runSessions},
 		{"cost", "what sessions have cost, by day, model, project, agent or tool", runCost},
+		{"acp", "be the agent of an editor (Zed, JetBrains, Neovim): the Agent Client Protocol on standard input and output", runACP},
 		{"doctor", "look whether everything is in order; --prove attacks the sandbox and the rules", runDoctor},
 		{"tasks", "list, show and watch the tasks of sessions", runTasks},
 		{"worktree", "list, merge and prune the worktrees of agents and sessions", runWorktree},
