@@ -21,6 +21,9 @@ type Source struct {
 	Dir    string
 	JSON   []byte // an object of definitions by name
 	Name   string // of the JSON, for people
+
+	Prefix string              // of a plugin: its agents are called prefix:name
+	Expand func(string) string // puts values in the place of variables in what an agent is told; nil: there are none
 }
 
 // A Problem is something that is wrong with a definition. Warning means that the definition counts nevertheless.
@@ -128,6 +131,17 @@ func (l *Definitions) take(s Source, where string, d *Definition, warnings []str
 		return
 	}
 	d.Origin, d.File = s.Origin, where
+	if s.Prefix != "" {
+		d.Name = s.Prefix + ":" + d.Name
+	}
+	if s.Expand != nil {
+		d.Prompt = s.Expand(d.Prompt)
+	}
+	if s.Origin == Plugin && (len(d.Hooks) > 0 || d.Mode != "" || d.MCPServers != nil) {
+		// Whoever enables a plugin has not seen each of its agents: hooks and servers stand in the plugin itself, and modes are the user's.
+		d.Hooks, d.Mode, d.MCPServers = nil, "", nil
+		l.problem(where, "hooks, permissionMode and mcpServers of an agent of a plugin count for nothing", true)
+	}
 	l.add(d, where)
 }
 

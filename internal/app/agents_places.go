@@ -62,7 +62,7 @@ func (e *engine) agentSources(given []byte) []agents.Source {
 	if !e.flags.Bare && e.readsSource("user") {
 		list = append(list, agents.Source{Origin: agents.User, Dir: filepath.Join(e.place.config, "agents")})
 	}
-	return list
+	return append(list, e.pluginAgents()...)
 }
 
 // projectAgents are the folders of the project's agents, from the working directory up to the root of the repository; the nearest counts first.

@@ -84,6 +84,8 @@ type engine struct {
 	answer    *answer.Structured // nil: the answer has no schema
 	tools     *tool.Set          // the built-in ones; see toolSet
 	servers   servers
+	plugins   plugins
+	writing   writing
 	languages languages
 	agents    agentry
 	trees     trees
@@ -155,6 +157,7 @@ func (e *engine) open() error {
 		}
 		e.policy.SetBase(base)
 	}
+	e.openPlugins()
 	e.openHooks()
 	if err := e.openTranscript(); err != nil {
 		return err
@@ -364,7 +367,7 @@ func (e *engine) init() event.Init {
 	return event.Init{
 		Cwd: e.dir.Cwd(), Tools: e.toolNames(), MCPServers: e.serverStates(), Model: e.brain.info().ID,
 		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: e.slashNames(), APIKeySource: e.keySource(), Protocol: Protocol,
-		Version: Version, OutputStyle: "default", Agents: e.definitions().Names(), Skills: []string{}, Plugins: []event.Plugin{}, FastModeState: "off",
+		Version: Version, OutputStyle: e.outputStyle(), Agents: e.definitions().Names(), Skills: []string{}, Plugins: e.initPlugins(), FastModeState: "off",
 	}
 }
 

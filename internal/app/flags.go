@@ -60,6 +60,10 @@ type Flags struct {
 	NoSlash    bool         `flag:"disable-slash-commands" help:"prompts that begin with / go to the model"`
 	Agent      string       `flag:"agent" arg:"name" help:"run the session as one of the agents"`
 	Agents     string       `flag:"agents" arg:"json-or-file" help:"more agents, by name: {\"name\": {\"description\": …, \"prompt\": …}}"`
+	PluginDirs      []string `flag:"plugin-dir" arg:"folder" help:"a plugin for this run: its folder or .zip; may be repeated"`
+	PluginDirsNoMCP []string `flag:"plugin-dir-no-mcp" arg:"folder" hidden:"1"`
+	PluginURLs      []string `flag:"plugin-url" arg:"address" help:"a plugin for this run: the address of its .zip; may be repeated"`
+
 	SafeMode   bool         `flag:"safe-mode" help:"run nothing that comes from the project"`
 	Bare       bool         `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
 

@@ -23,7 +23,7 @@ func (e *engine) openHooks() {
 		managedOff = set.DisableAllHooks && v.Origin.Layer == config.Managed
 	}
 	e.hooks = hook.New(hook.Options{
-		Groups: hookGroups(set.Hooks), Off: set.DisableAllHooks || e.flags.Bare || e.flags.SafeMode, AllOff: managedOff,
+		Groups: append(hookGroups(set.Hooks), e.pluginHooks()...), Off: set.DisableAllHooks || e.flags.Bare || e.flags.SafeMode, AllOff: managedOff,
 		ManagedOnly: set.AllowManagedHooksOnly,
 		Facts:       e.hookFacts, Emit: e.emit, Late: e.lateHook,
 		Env:      e.world.environ,

@@ -57,6 +57,7 @@ func commands() []command {
 		{"config", "read, change, explain and check settings", runConfig},
 		{"perms", "explain what the permission rules say about a command", runPerms},
 		{"mcp", "add, list, check and remove MCP servers; serve gofer's tools to others", runMCP},
+		{"plugin", "install, enable, update, list and check plugins; add marketplaces", runPlugin},
 		{"sessions", "list, show, search, check, export and remove sessions", runSessions},
 		{"cost", "what sessions have cost, by day, model, project, agent or tool", runCost},
 		{"acp", "be the agent of an editor (Zed, JetBrains, Neovim): the Agent Client Protocol on standard input and output", runACP},

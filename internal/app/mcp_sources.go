@@ -95,6 +95,7 @@ func (e *engine) configuredServers() (list []mcp.Config, off map[string]bool) {
 		list = append(list, settingsServer(name, m))
 	}
 	slices.SortFunc(list, func(a, b mcp.Config) int { return strings.Compare(a.Name, b.Name) })
+	list = append(list, e.pluginServers()...)
 	kept, err := e.readState()
 	if err != nil {
 		fmt.Fprintf(e.world.Stderr, "The MCP servers of the user are not known: %v\n", err)

@@ -81,9 +81,7 @@ func (e *engine) registerSections(set config.Settings, inGit bool) {
 			OS: prompt.OSRelease(), Model: e.brain.info().ID, Language: t.language}.Environment()
 	})
 	keep(prompt.ReplyLanguage, "language", func(context.Context) string { return prompt.ReplyIn(t.language, set.Language) })
-	keep(prompt.OutputStyle, "style", func(context.Context) string {
-		return prompt.Style(t.language, set.OutputStyle, prompt.BuiltinStyle(t.language, set.OutputStyle))
-	})
+	keep(prompt.OutputStyle, "style", func(context.Context) string { return e.styleSection() })
 	keep(prompt.GitState, "git", func(context.Context) string {
 		if t.git == nil {
 			return ""
@@ -158,6 +156,7 @@ func (e *engine) renderSystem(ctx context.Context) {
 	}
 	t := &e.told
 	t.system.Dynamic, t.system.EachTurn = t.dynamic.Render(ctx)
+	e.applyStyle()
 	blocks := t.system.Blocks()
 	e.system.Store(&blocks)
 	if e.transcript != nil {

@@ -44,6 +44,7 @@ func (e *engine) openSettings() (*config.Store, error) {
 func (e *engine) grantTrust(store *config.Store) error {
 	snap := store.Current()
 	ofAgents := e.agentSurfaces()
+	ofAgents = append(ofAgents, e.pluginSurfaces(snap)...)
 	_, noServers := os.Lstat(filepath.Join(e.place.cwd, ".mcp.json"))
 	if len(snap.Withheld) == 0 && len(ofAgents) == 0 && noServers != nil {
 		return nil

@@ -51,7 +51,7 @@ func errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format
 
 // Parse reads args into the struct that into points to and returns the words that are no flags. Fields have tags
 // `flag:"print,p"`, `help:"…"`, `arg:"name"` (what the value is called in help), `enum:"a|b"` and `hidden:"1"`. Types are bool,
-// string, int, float64, *string (to tell "" from absent), Optional and List.
+// string, int, float64, *string (to tell "" from absent), []string (one value each time the flag is given), Optional and List.
 func Parse(args []string, into any, lists map[string]Lister) (words []string, err error) {
 	flags := flagsOf(into, lists)
 	for i := 0; i < len(args); i++ {
@@ -206,6 +206,8 @@ func (f *flag) set(name, value string) error {
 		*target = value
 	case **string:
 		*target = &value
+	case *[]string:
+		*target = append(*target, value)
 	case *int:
 		n, err := strconv.Atoi(value)
 		if err != nil {
