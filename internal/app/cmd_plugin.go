@@ -15,7 +15,7 @@ import (
 	"gofer/internal/config"
 	"gofer/internal/extend/mcp"
 	"gofer/internal/extend/plugin"
-	"gofer/internal/extend/plugin/style"
+	"gofer/internal/extend/plugin/outstyle"
 	"gofer/internal/guard/trust"
 	"gofer/internal/hook"
 )
@@ -536,7 +536,7 @@ func partErrors(p *plugin.Plugin) (wrong []string) {
 		}
 	}
 	for _, part := range p.Styles {
-		_, problems := style.Load(style.Source{Path: part.Path, Prefix: p.Name})
+		_, problems := outstyle.Load(outstyle.Source{Path: part.Path, Prefix: p.Name})
 		for _, err := range problems {
 			wrong = append(wrong, err.Error())
 		}

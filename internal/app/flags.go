@@ -35,38 +35,39 @@ type Flags struct {
 
 	ExcludeDynamic bool `flag:"exclude-dynamic-system-prompt-sections" help:"tell the facts about this place in the first message, so that users share a cache"`
 
-	Tools      cli.List     `flag:"tools" arg:"names" help:"the built-in tools to offer: names, default, or \"\" for none"`
-	Allowed    cli.List     `flag:"allowedTools,allowed-tools" arg:"rules" help:"what runs without asking, such as \"Bash(git log:*) Edit\""`
-	Disallowed cli.List     `flag:"disallowedTools,disallowed-tools" arg:"rules" help:"what never runs"`
-	Mode       string       `flag:"permission-mode" enum:"default|manual|acceptEdits|plan|dontAsk|auto|bypassPermissions" help:"what happens to calls that no rule decides"`
-	SkipAll    bool         `flag:"dangerously-skip-permissions" help:"the same as --permission-mode bypassPermissions"`
-	PromptTool string       `flag:"permission-prompt-tool" arg:"who" help:"who is asked for permissions: stdio (the program that drives gofer) or mcp__server__tool"`
-	Prompts    string       `flag:"permission-prompts" enum:"host|none" hidden:"1"`
-	AllowSkip  bool         `flag:"allow-dangerously-skip-permissions" help:"lets the mode be changed to bypassPermissions later"`
-	MCP        cli.List     `flag:"mcp-config" arg:"files-or-json" help:"MCP servers for this run"`
-	StrictMCP  bool         `flag:"strict-mcp-config" help:"only the servers of --mcp-config"`
-	Dirs       cli.List     `flag:"add-dir" arg:"folders" help:"further working directories"`
-	Worktree   cli.Optional `flag:"worktree,w" arg:"name" help:"work in a git worktree: a new one, or the one of this name"`
-	Settings   string       `flag:"settings" arg:"file-or-json" help:"settings for this run"`
-	Sources    *string      `flag:"setting-sources" arg:"list" help:"which settings files count: user,project,local"`
-	SessionID  string       `flag:"session-id" arg:"uuid" help:"the id of the new session"`
-	Continue   bool         `flag:"continue,c" help:"go on with the newest session of this folder"`
-	Resume     cli.Optional `flag:"resume,r" arg:"session" help:"go on with a session: its id, its file, or words of its title"`
-	Fork       bool         `flag:"fork-session" help:"with --resume or --continue: go on in a copy"`
-	ResumeAt   string       `flag:"resume-session-at" arg:"uuid" hidden:"1"`
-	Rewind     string       `flag:"rewind-files" arg:"message" help:"with --resume: restore files to what they were when a message of the user came, and exit"`
-	NoPersist  bool         `flag:"no-session-persistence" help:"keep no record of the session"`
-	Name       string       `flag:"name,n" arg:"title" help:"the title of the session"`
-	NoSlash    bool         `flag:"disable-slash-commands" help:"prompts that begin with / go to the model"`
-	Agent      string       `flag:"agent" arg:"name" help:"run the session as one of the agents"`
-	Agents     string       `flag:"agents" arg:"json-or-file" help:"more agents, by name: {\"name\": {\"description\": …, \"prompt\": …}}"`
-	PluginDirs      []string `flag:"plugin-dir" arg:"folder" help:"a plugin for this run: its folder or .zip; may be repeated"`
-	PluginDirsNoMCP []string `flag:"plugin-dir-no-mcp" arg:"folder" hidden:"1"`
-	PluginURLs      []string `flag:"plugin-url" arg:"address" help:"a plugin for this run: the address of its .zip; may be repeated"`
+	Tools           cli.List     `flag:"tools" arg:"names" help:"the built-in tools to offer: names, default, or \"\" for none"`
+	Allowed         cli.List     `flag:"allowedTools,allowed-tools" arg:"rules" help:"what runs without asking, such as \"Bash(git log:*) Edit\""`
+	Disallowed      cli.List     `flag:"disallowedTools,disallowed-tools" arg:"rules" help:"what never runs"`
+	Mode            string       `flag:"permission-mode" enum:"default|manual|acceptEdits|plan|dontAsk|auto|bypassPermissions" help:"what happens to calls that no rule decides"`
+	SkipAll         bool         `flag:"dangerously-skip-permissions" help:"the same as --permission-mode bypassPermissions"`
+	PromptTool      string       `flag:"permission-prompt-tool" arg:"who" help:"who is asked for permissions: stdio (the program that drives gofer) or mcp__server__tool"`
+	Prompts         string       `flag:"permission-prompts" enum:"host|none" hidden:"1"`
+	AllowSkip       bool         `flag:"allow-dangerously-skip-permissions" help:"lets the mode be changed to bypassPermissions later"`
+	MCP             cli.List     `flag:"mcp-config" arg:"files-or-json" help:"MCP servers for this run"`
+	StrictMCP       bool         `flag:"strict-mcp-config" help:"only the servers of --mcp-config"`
+	Dirs            cli.List     `flag:"add-dir" arg:"folders" help:"further working directories"`
+	Worktree        cli.Optional `flag:"worktree,w" arg:"name" help:"work in a git worktree: a new one, or the one of this name"`
+	Settings        string       `flag:"settings" arg:"file-or-json" help:"settings for this run"`
+	Sources         *string      `flag:"setting-sources" arg:"list" help:"which settings files count: user,project,local"`
+	SessionID       string       `flag:"session-id" arg:"uuid" help:"the id of the new session"`
+	Continue        bool         `flag:"continue,c" help:"go on with the newest session of this folder"`
+	Resume          cli.Optional `flag:"resume,r" arg:"session" help:"go on with a session: its id, its file, or words of its title"`
+	Fork            bool         `flag:"fork-session" help:"with --resume or --continue: go on in a copy"`
+	ResumeAt        string       `flag:"resume-session-at" arg:"uuid" hidden:"1"`
+	Rewind          string       `flag:"rewind-files" arg:"message" help:"with --resume: restore files to what they were when a message of the user came, and exit"`
+	NoPersist       bool         `flag:"no-session-persistence" help:"keep no record of the session"`
+	Name            string       `flag:"name,n" arg:"title" help:"the title of the session"`
+	NoSlash         bool         `flag:"disable-slash-commands" help:"no commands and no skills: prompts that begin with / go to the model"`
+	Agent           string       `flag:"agent" arg:"name" help:"run the session as one of the agents"`
+	Agents          string       `flag:"agents" arg:"json-or-file" help:"more agents, by name: {\"name\": {\"description\": …, \"prompt\": …}}"`
+	PluginDirs      []string     `flag:"plugin-dir" arg:"folder" help:"a plugin for this run: its folder or .zip; may be repeated"`
+	PluginDirsNoMCP []string     `flag:"plugin-dir-no-mcp" arg:"folder" hidden:"1"`
+	PluginURLs      []string     `flag:"plugin-url" arg:"address" help:"a plugin for this run: the address of its .zip; may be repeated"`
 
-	SafeMode   bool         `flag:"safe-mode" help:"run nothing that comes from the project"`
-	Bare       bool         `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
+	SafeMode bool `flag:"safe-mode" help:"run nothing that comes from the project"`
+	Bare     bool `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
 
+	IDE           bool   `flag:"ide" help:"connect to the editor that has this folder open"`
 	Background    bool   `flag:"bg" help:"run the session in the background; see gofer ps, logs, attach and kill"`
 	BackgroundLog string `flag:"bg-child" arg:"file" hidden:"1"`
 

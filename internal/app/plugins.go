@@ -14,7 +14,7 @@ import (
 	"gofer/internal/event"
 	"gofer/internal/extend/mcp"
 	"gofer/internal/extend/plugin"
-	"gofer/internal/extend/plugin/style"
+	"gofer/internal/extend/plugin/outstyle"
 	"gofer/internal/extend/skill"
 	"gofer/internal/hook"
 )
@@ -346,11 +346,11 @@ func (e *engine) pluginLanguages() map[string]config.LSPServer {
 }
 
 // pluginStyles are the places where plugins have output styles.
-func (e *engine) pluginStyles() []style.Source {
-	var list []style.Source
+func (e *engine) pluginStyles() []outstyle.Source {
+	var list []outstyle.Source
 	for _, p := range e.allPlugins() {
 		for _, part := range p.Styles {
-			list = append(list, style.Source{Path: part.Path, Prefix: p.Name})
+			list = append(list, outstyle.Source{Path: part.Path, Prefix: p.Name})
 		}
 	}
 	return list

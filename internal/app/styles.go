@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"gofer/internal/extend/plugin/style"
+	"gofer/internal/extend/plugin/outstyle"
 	"gofer/internal/prompt"
 )
 
@@ -16,18 +16,18 @@ const defaultStyle = "default"
 // writing is how replies are to be written, found out when it is first needed.
 type writing struct {
 	mu     sync.Mutex
-	chosen *style.Style
+	chosen *outstyle.Style
 }
 
 // styles are the output styles there are: those that come with gofer, then those of the user, of plugins and of the project; of two with one
 // name the later counts.
-func (e *engine) styles() ([]style.Style, []error) {
-	list := []style.Style{
+func (e *engine) styles() ([]outstyle.Style, []error) {
+	list := []outstyle.Style{
 		{Name: defaultStyle, Description: "Short answers, and the work done.", KeepCoding: true},
 		{Name: "explanatory", Description: "Explains why things are as they are, and what was chosen.", KeepCoding: true, Text: prompt.BuiltinStyle(e.told.language, "explanatory")},
 		{Name: "learning", Description: "Leaves small pieces of the work to you, and explains.", KeepCoding: true, Text: prompt.BuiltinStyle(e.told.language, "learning")},
 	}
-	own, problems := style.Load(e.styleSources()...)
+	own, problems := outstyle.Load(e.styleSources()...)
 	for _, s := range own {
 		if strings.EqualFold(s.Name, defaultStyle) {
 			problems = append(problems, fmt.Errorf("%s: an output style cannot be called %s", s.File, defaultStyle))
@@ -47,24 +47,24 @@ func (e *engine) styles() ([]style.Style, []error) {
 }
 
 // styleSources are the places of output styles, weakest first.
-func (e *engine) styleSources() []style.Source {
-	var list []style.Source
+func (e *engine) styleSources() []outstyle.Source {
+	var list []outstyle.Source
 	if !e.flags.Bare && !e.flags.SafeMode && e.readsSource("user") {
-		list = append(list, style.Source{Path: filepath.Join(e.place.config, "output-styles")})
+		list = append(list, outstyle.Source{Path: filepath.Join(e.place.config, "output-styles")})
 	}
 	list = append(list, e.pluginStyles()...)
 	if !e.flags.Bare && !e.flags.SafeMode && e.readsSource("project") {
 		root := prompt.ProjectRoot(e.place.cwd)
-		list = append(list, style.Source{Path: filepath.Join(root, ".claude", "output-styles")})
+		list = append(list, outstyle.Source{Path: filepath.Join(root, ".claude", "output-styles")})
 		if root != e.place.cwd {
-			list = append(list, style.Source{Path: filepath.Join(e.place.cwd, ".claude", "output-styles")})
+			list = append(list, outstyle.Source{Path: filepath.Join(e.place.cwd, ".claude", "output-styles")})
 		}
 	}
 	return list
 }
 
 // style is the one that counts. It is chosen once: the system prompt that it is a part of does not change within a session.
-func (e *engine) style() style.Style {
+func (e *engine) style() outstyle.Style {
 	e.writing.mu.Lock()
 	defer e.writing.mu.Unlock()
 	if e.writing.chosen == nil {
@@ -74,9 +74,9 @@ func (e *engine) style() style.Style {
 	return *e.writing.chosen
 }
 
-func (e *engine) chooseStyle() style.Style {
+func (e *engine) chooseStyle() outstyle.Style {
 	name := strings.TrimSpace(e.settings.Current().Settings.OutputStyle)
-	plain := style.Style{Name: defaultStyle, KeepCoding: true}
+	plain := outstyle.Style{Name: defaultStyle, KeepCoding: true}
 	if name == "" && len(e.pluginStyles()) == 0 || strings.EqualFold(name, defaultStyle) {
 		return plain // no folder is looked at
 	}

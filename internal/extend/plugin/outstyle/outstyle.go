@@ -1,8 +1,8 @@
-// Package style reads output styles: Markdown files that say how replies are to be written.
+// Package outstyle reads output styles: Markdown files that say how replies are to be written.
 //
 // A file may begin with a front matter: name, description and keep-coding-instructions. Reading runs nothing, files are bounded, and one that
 // cannot be read is a problem that does not touch the others.
-package style
+package outstyle
 
 import (
 	"bytes"
