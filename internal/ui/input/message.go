@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"gofer/internal/llm"
@@ -112,7 +111,7 @@ func lineRange(s string) string {
 // QuoteMention writes a path so that Mentions reads it again, and so that it can stand in a text: a path with blanks and the like is put in
 // quotes, and what no text may hold is written as \n, \t, \", \\ or \xFF.
 func QuoteMention(path string) string {
-	plain := path != "" && !strings.ContainsAny(path, " \t'\"`()[]{}<>,;\\") && strings.TrimRight(path, ".,;:!?)]}>'\"`，。；：！？）") == path
+	plain := path != "" && !strings.ContainsAny(path, " \t\n'\"`()[]{}<>,;\\") && strings.TrimRight(path, ".,;:!?)]}>'\"`，。；：！？）") == path
 	if plain && Clean(path) == path {
 		return "@" + path
 	}
@@ -128,7 +127,7 @@ func QuoteMention(path string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case r == utf8.RuneError && n == 1 || steers(r) || unicode.In(r, unicode.Mn, unicode.Me) || r >= 0xE0000:
+		case r == utf8.RuneError && n == 1 || steers(r) || r >= 0xE0000:
 			for _, c := range []byte(path[i : i+n]) {
 				fmt.Fprintf(&b, `\x%02X`, c)
 			}
