@@ -1,0 +1,264 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/uuid"
+
+	"gofer/internal/event"
+	"gofer/internal/llm"
+	"gofer/internal/session"
+	"gofer/internal/ui/input"
+)
+
+// A turn is what the model does now.
+type turn struct {
+	on       bool
+	began    time.Time
+	prompted bool // its prompt was shown
+	stopping bool // the person has asked it to end
+	thinking bool
+	bytes    int    // of the replies so far, from which tokens are estimated
+	note     string // why it takes long: a retry, a compaction
+}
+
+// A queued message was sent, and the model has not seen it yet.
+type queued struct {
+	uuid    string
+	message input.Message
+	waits   bool // behind a turn that runs
+}
+
+// busy reports whether something is being done for the person.
+func (m *model) busy() bool { return m.turn.on || len(m.queue) > 0 }
+
+// submit sends a message to the session.
+func (m *model) submit(msg input.Message) tea.Cmd {
+	if m.host == nil {
+		m.early = append(m.early, msg)
+		return nil
+	}
+	in := session.Input{UUID: uuid.NewString()}
+	if msg.Text != "" {
+		in.Blocks = append(in.Blocks, llm.TextBlock(msg.Text))
+	}
+	in.Blocks = append(in.Blocks, msg.Images...)
+	if !m.busy() {
+		m.turn = turn{began: time.Now()}
+	}
+	m.queue = append(m.queue, queued{in.UUID, msg, m.turn.on})
+	m.outbox.put(m.host.Session, in)
+	return nil
+}
+
+func (m *model) submitText(text string) tea.Cmd {
+	return m.submit(input.Message{Text: text, Display: text})
+}
+
+// joined takes a message out of the queue: the model sees it now.
+func (m *model) joined(uuid string) (input.Message, bool) {
+	for i, q := range m.queue {
+		if q.uuid == uuid {
+			m.queue = append(m.queue[:i:i], m.queue[i+1:]...)
+			return q.message, true
+		}
+	}
+	return input.Message{}, false
+}
+
+// interrupt stops the turn. What it did stays.
+func (m *model) interrupt() tea.Cmd {
+	m.turn.stopping = true
+	ctx, s := m.ctx, m.host.Session
+	return func() tea.Msg {
+		s.Interrupt(ctx)
+		return nil
+	}
+}
+
+// events takes what the session has said.
+func (m *model) events(msg eventsMsg) tea.Cmd {
+	if msg.host != m.host {
+		return nil
+	}
+	changed := false
+	for _, e := range msg.events {
+		changed = m.event(e) || changed
+	}
+	if changed {
+		return m.lookUp()
+	}
+	return nil
+}
+
+// event takes one event. It returns whether what the host tells may have changed.
+func (m *model) event(e event.Event) (changed bool) {
+	c := m.canvas()
+	switch e := e.(type) {
+	case event.Init:
+		if !m.turn.on && m.turn.began.IsZero() {
+			m.turn.began = time.Now()
+		}
+		m.turn.on, m.turn.prompted = true, false
+		return true
+	case event.User:
+		if e.Prompt && e.Parent == nil {
+			m.turn.prompted = true
+			m.showPrompt(e)
+		}
+	case event.Delta:
+		m.delta(e)
+	case event.Assistant:
+		if e.Parent == nil {
+			m.assistant(e)
+		}
+	case event.Voided:
+		if m.flow.void() {
+			m.note("warning", m.words.F("The reply broke off (%s) and begins again.", e.Reason))
+		}
+	case event.ToolBegun:
+		m.flow.end(c)
+		m.turn.note, m.turn.thinking = "", false
+		m.flow.tools = append(m.flow.tools, &call{id: e.ID, name: e.Name, title: e.Title, input: e.Input, began: time.Now()})
+	case event.ToolOutput:
+		if t := m.flow.find(e.ID); t != nil {
+			t.output(e.Text)
+		}
+	case event.ToolEnded:
+		if t := m.flow.find(e.ID); t != nil {
+			t.ended, t.display, t.elapsed = true, e.Display, time.Since(t.began)
+			m.flow.settle(c, false)
+			return isStepTool(t.name)
+		}
+	case event.TaskStarted, event.TaskProgress, event.TaskNotice:
+		m.jobEvent(e)
+	case event.Retry:
+		m.turn.note = m.words.F("The request failed (%s); try %d of %d", e.Error, e.Attempt, e.MaxRetries)
+	case event.Fallback:
+		m.note("warning", e.Content)
+		return true
+	case event.Info:
+		if e.PreventContinuation {
+			m.showFirst()
+		}
+		m.note(e.Level, e.Content)
+	case event.Boundary:
+		m.flow.block(boundaryLines(c, e))
+		return true
+	case event.Status:
+		m.turn.note = ""
+		if e.Status != nil && *e.Status == "compacting" {
+			m.turn.note = m.words.T("Making the conversation smaller")
+		}
+		return true
+	case event.HookResponse:
+		if e.Outcome == "error" {
+			m.flow.block(hookLines(c, e))
+		}
+	case event.Queued:
+		for i := range m.queue {
+			if m.queue[i].uuid == e.UUID {
+				m.queue[i].waits = !e.Joined
+			}
+		}
+	case event.Result:
+		m.ended(e)
+		return true
+	}
+	return false
+}
+
+// isStepTool reports whether a tool changes the list of steps.
+func isStepTool(name string) bool {
+	return name == "TodoWrite" || strings.HasPrefix(name, "Task")
+}
+
+func (m *model) delta(e event.Delta) {
+	m.turn.bytes += len(e.Text)
+	switch e.Kind {
+	case llm.TextDelta:
+		m.turn.note, m.turn.thinking = "", false
+		m.flow.write(m.canvas(), e.Text)
+	case llm.ThinkingDelta:
+		m.turn.note, m.turn.thinking = "", true
+	}
+}
+
+// assistant takes a finished block of a reply.
+func (m *model) assistant(e event.Assistant) {
+	c := m.canvas()
+	for _, b := range e.Message.Content {
+		switch b.Kind {
+		case llm.Text:
+			if e.Message.Model == event.Synthetic {
+				m.showFirst()
+			}
+			if m.flow.text == nil {
+				m.flow.write(c, b.Text) // it did not stream
+			}
+			m.flow.end(c)
+		case llm.Thinking:
+			m.flow.block(thinkingLines(c, b.Text))
+		}
+	}
+}
+
+// showPrompt prints a prompt that has joined the conversation.
+func (m *model) showPrompt(e event.User) {
+	c := m.canvas()
+	text := e.Message.Text()
+	if msg, ok := m.joined(e.UUID); ok {
+		text = msg.Display
+	}
+	m.flow.end(c)
+	m.flow.settle(c, true)
+	m.flow.block(promptLines(c, text))
+}
+
+// showFirst prints the prompt of a turn that never reached the model: a command that gofer itself has answered.
+func (m *model) showFirst() {
+	if m.turn.prompted || len(m.queue) == 0 {
+		return
+	}
+	m.turn.prompted = true
+	m.flow.block(promptLines(m.canvas(), m.queue[0].message.Display))
+	m.queue = m.queue[1:]
+}
+
+// ended closes a turn.
+func (m *model) ended(r event.Result) {
+	c := m.canvas()
+	m.flow.end(c)
+	for _, t := range m.flow.tools {
+		t.ended = true
+	}
+	m.flow.settle(c, true)
+	switch {
+	case m.turn.stopping:
+		m.flow.block(interruptedLines(c))
+	case r.IsError:
+		m.showFirst()
+		m.flow.block(failureLines(c, r))
+	}
+	if len(m.queue) > 0 {
+		m.turn = turn{began: time.Now()}
+		m.queue[0].waits = false
+		return
+	}
+	m.turn = turn{}
+}
+
+// echo shows what was typed to the UI itself.
+func (m *model) echo(text string) { m.flow.block(promptLines(m.canvas(), text)) }
+
+// say prints a text of gofer's own.
+func (m *model) say(text string, markdown bool) {
+	m.flow.block(textLines(m.canvas(), text, markdown))
+}
+
+// note prints a notice.
+func (m *model) note(level, text string) {
+	m.flow.block(noteLines(m.canvas(), level, text))
+}
