@@ -90,7 +90,7 @@ func (e *engine) chooseStyle() outstyle.Style {
 		fmt.Fprintln(e.world.Stderr, err)
 	}
 	if name != "" {
-		fmt.Fprintf(e.world.Stderr, "The setting outputStyle counts for nothing: there is no style %q; the styles are %s\n", name, strings.Join(e.styleNames(), ", "))
+		fmt.Fprintf(e.world.Stderr, "The setting outputStyle counts for nothing: there is no style %q; the styles are %s\n", name, strings.Join(e.outputStyles(), ", "))
 	}
 	return plain
 }
@@ -98,8 +98,8 @@ func (e *engine) chooseStyle() outstyle.Style {
 // outputStyle is the name of the style that counts.
 func (e *engine) outputStyle() string { return e.style().Name }
 
-// styleNames lists the styles by name.
-func (e *engine) styleNames() []string {
+// outputStyles lists the styles by name, as clients read them.
+func (e *engine) outputStyles() []string {
 	list, _ := e.styles()
 	names := []string{}
 	for _, s := range list {
