@@ -1,0 +1,213 @@
+package message
+
+import (
+	"strings"
+	"time"
+
+	"gofer/internal/event"
+	"gofer/internal/ui/screen"
+	"gofer/internal/ui/theme"
+)
+
+// A State is where a call stands.
+type State uint8
+
+const (
+	Running State = iota
+	Waiting       // for its turn, or for permission
+	Done
+	Refused // by a rule, or by the person
+	Stopped // before it had a result
+)
+
+// A Call is a tool at work, or what came of it.
+type Call struct {
+	ID, Name, Title string
+	State           State
+	Elapsed         time.Duration
+	Output          *Output           // while it runs
+	Display         event.ToolDisplay // when it is done
+}
+
+// liveTail is how many lines of a running call's output are shown.
+const liveTail = 5
+
+// Lines draws a call: one line, then the end of its output while it runs, and afterwards what came of it, folded.
+func (k Call) Lines(c screen.Canvas) []string {
+	lines := []string{k.head(c)}
+	switch k.State {
+	case Running:
+		return append(lines, k.tail(c)...)
+	case Waiting, Stopped:
+		return lines
+	}
+	switch d := k.Display; {
+	case d.Diff != "" && !d.Failed:
+		lines = append(lines, edit(c, d.Diff, diffLines)...)
+	case onPanel(k.Name) && !d.Failed:
+	case d.Failed:
+		lines = append(lines, body(c, d.Body, c.Theme.Bad)...)
+	default:
+		lines = append(lines, body(c, d.Body, c.Theme.Faint)...)
+	}
+	return lines
+}
+
+// onPanel tells the tools whose outcome stands in the panel of steps anyway.
+func onPanel(name string) bool {
+	switch name {
+	case "TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet":
+		return true
+	}
+	return false
+}
+
+// head is the line of a call.
+func (k Call) head(c screen.Canvas) string {
+	t := c.Theme
+	name, title, summary := Line(k.Name), Line(k.Title), Line(k.Display.Summary)
+	if title == "" || title == name {
+		title = ""
+	}
+	var mark theme.Style
+	switch {
+	case k.State == Running:
+		mark = t.Info
+	case k.State == Waiting:
+		mark = t.Faint
+	case k.State == Refused, k.Display.Failed:
+		mark = t.Bad
+	case k.State == Stopped:
+		mark = t.Warn
+	default:
+		mark = t.Good
+	}
+	line := mark.Paint("●") + " "
+	switch subject := subject(title); {
+	case k.State == Done && !k.Display.Failed && subject != "" && strings.Contains(summary, subject): // it says all
+		verb, rest, _ := strings.Cut(summary, " ")
+		return cut(c, line+t.Strong.Paint(verb)+" "+rest)
+	case k.State == Running:
+		line += t.Strong.Paint(name)
+		if title != "" {
+			line += " " + title
+		}
+	default:
+		line += t.Strong.Paint(name)
+		if subject != "" {
+			line += " " + subject
+		}
+	}
+	if fact := k.fact(c, strings.TrimPrefix(summary, name+" ")); fact != "" {
+		line += t.Faint.Paint("  " + fact)
+	}
+	return cut(c, line)
+}
+
+// fact is what stands behind the name of a call.
+func (k Call) fact(c screen.Canvas, summary string) string {
+	switch k.State {
+	case Waiting:
+		return c.T("waits")
+	case Refused:
+		if summary == "" {
+			return c.T("not allowed")
+		}
+	case Stopped:
+		return c.T("stopped")
+	case Running:
+		if k.Elapsed >= 2*time.Second {
+			return Elapsed(k.Elapsed)
+		}
+		return ""
+	}
+	return summary
+}
+
+// subject is what a title is about: "src/a.go" of "Reading src/a.go". Titles tell what is going on; of a call that has ended only its
+// subject is of interest.
+func subject(title string) string {
+	verb, rest, found := strings.Cut(title, " ")
+	if !found || !strings.HasSuffix(verb, "ing") {
+		return title
+	}
+	return strings.TrimPrefix(rest, "for ")
+}
+
+func (k Call) tail(c screen.Canvas) []string {
+	last := k.Output.Last(liveTail)
+	if len(last) == 0 {
+		return nil
+	}
+	room := inner(c, screen.Width(bodyMark))
+	lines := make([]string, len(last))
+	for i, l := range last {
+		lines[i] = c.Theme.Faint.Paint(cut(room, l))
+	}
+	if hidden := k.Output.Lines() - len(last); hidden > 0 {
+		lines = append(lines, c.Theme.Faint.Paint(cut(room, c.F("%d lines so far", k.Output.Lines()))))
+	}
+	return beside(c, c.Theme.Faint.Paint(bodyMark), lines)
+}
+
+// Calls draws calls that have ended, each as a block of its own, in their order. Reads and searches that follow each other become one
+// line of counts.
+func Calls(c screen.Canvas, calls []Call) [][]string {
+	var blocks [][]string
+	for i := 0; i < len(calls); {
+		end := i
+		var looks Looks
+		for end < len(calls) && looks.Take(calls[end]) {
+			end++
+		}
+		if end-i > 1 {
+			blocks = append(blocks, looks.Lines(c))
+			i = end
+			continue
+		}
+		blocks = append(blocks, calls[i].Lines(c))
+		i++
+	}
+	return blocks
+}
+
+// Looks counts calls that only looked at something.
+type Looks struct{ Files, Patterns, Folders int }
+
+// Take counts a call, unless it did more than look, or failed.
+func (l *Looks) Take(k Call) bool {
+	if k.State != Done || k.Display.Failed {
+		return false
+	}
+	switch k.Name {
+	case "Read", "NotebookRead":
+		l.Files++
+	case "Grep", "Glob":
+		l.Patterns++
+	case "LS":
+		l.Folders++
+	default:
+		return false
+	}
+	return true
+}
+
+// Lines is the line of counts.
+func (l Looks) Lines(c screen.Canvas) []string {
+	var parts []string
+	add := func(n int, one, many string) {
+		if n == 1 {
+			parts = append(parts, c.T(one))
+		} else if n > 1 {
+			parts = append(parts, c.F(many, n))
+		}
+	}
+	add(l.Files, "read 1 file", "read %d files")
+	add(l.Patterns, "searched 1 pattern", "searched %d patterns")
+	add(l.Folders, "listed 1 folder", "listed %d folders")
+	text := strings.Join(parts, c.T(", "))
+	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return []string{cut(c, c.Theme.Good.Paint("●")+" "+text+c.Theme.Faint.Paint("  (Ctrl-O)"))}
+}
