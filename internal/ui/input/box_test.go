@@ -177,7 +177,7 @@ func TestEditing(t *testing.T) {
 		{"x?", "x?|"},
 		{"a<paste:b\tc\r\nd>", "ab\tc\nd|"},
 		{"<paste:\x1b[31mred\x1b[0m\x00\x07 \u202eabc\u200b>", "red abc|"},
-		{"<paste:bad\xff\xfe>!", "bad\uFFFD!|"},
+		{"<paste:bad\xff\xfe>!", "bad\uFFFD\uFFFD!|"},
 		{"one<ctrl+s>two", "two|"},
 		{"one<ctrl+s><ctrl+s>", "one|"},
 		{"!one<ctrl+s>two<ctrl+s><ctrl+s>", "two|"},

@@ -85,22 +85,17 @@ func Clean(s string) string {
 	if !strings.ContainsFunc(s, foreign) && utf8.ValidString(s) {
 		return s
 	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	s = strings.ReplaceAll(s, "\r", "\n")
-	if strings.ContainsFunc(s, func(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }) {
-		lines := strings.Split(s, "\n") // a sequence that never ends must not swallow the lines behind it
-		for i, line := range lines {
-			lines[i] = ansi.Strip(line)
-		}
-		s = strings.Join(lines, "\n")
+	pieces := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\t")
+	for i, piece := range pieces {
+		pieces[i] = screen.Clean(piece)
 	}
+	s = strings.Join(pieces, "\t")
 	var b strings.Builder
 	b.Grow(len(s))
 	marks, last := 0, rune(0)
 	for _, r := range s {
 		switch {
-		case steers(r), r >= 0xE0000 && r <= 0xE007F && last != 0x1F3F4:
+		case invisible(r), r >= 0xE0000 && r <= 0xE007F && last != 0x1F3F4:
 			continue
 		case unicode.In(r, unicode.Mn, unicode.Me):
 			if marks++; marks > maxMarks {
@@ -117,22 +112,18 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// foreign reports whether a character needs a closer look.
-func foreign(r rune) bool { return steers(r) || r >= 0xE0000 || unicode.Is(unicode.Mn, r) }
-
-func steers(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case r < ' ', r == 0x7f, r >= 0x80 && r < 0xa0: // controls
-		return true
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // direction
-		return true
-	case r == 0x200b, r == 0x2060, r == 0xfeff, r == 0x2028, r == 0x2029: // invisible
-		return true
-	}
-	return false
+// foreign reports whether a text with this character needs a closer look.
+func foreign(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x300 && (steers(r) || r >= 0xE0000 || unicode.Is(unicode.Mn, r))
 }
+
+// steers reports whether a character must not stand in the box.
+func steers(r rune) bool {
+	return invisible(r) || r != '\n' && r != '\t' && screen.Clean(string(r)) != string(r)
+}
+
+// invisible are characters without width that do nothing but hide, or break words in two.
+func invisible(r rune) bool { return r == 0x200b || r == 0x2060 || r == 0xfeff }
 
 // shown is a piece of text as it is drawn: tabs as blanks, nothing that steers.
 func shown(s string) string {

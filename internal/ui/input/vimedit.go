@@ -27,7 +27,8 @@ func (b *Box) operate(c vimCommand) {
 		}
 	default:
 		if c.operator == "c" && (c.key == "w" || c.key == "W") && b.class(b.cursor, c.key == "W") != 0 {
-			c.key = map[string]string{"w": "e", "W": "E"}[c.key] // a changed word keeps the blank behind it
+			to = b.wordsEnd(c) // a changed word keeps the blank behind it
+			break
 		}
 		target, kind, ok := b.motion(c)
 		if !ok {
@@ -43,6 +44,22 @@ func (b *Box) operate(c vimCommand) {
 		}
 	}
 	b.affect(c, from, to, how)
+}
+
+// wordsEnd is the end of the word at the cursor, or of as many as the count says.
+func (b *Box) wordsEnd(c vimCommand) int {
+	big := c.key == "W"
+	pos := b.cursor
+	for n := range c.times() {
+		for n > 0 && pos < len(b.text) && b.class(pos, big) == 0 {
+			pos = b.next(pos)
+		}
+		kind := b.class(pos, big)
+		for pos < len(b.text) && kind != 0 && b.class(pos, big) == kind {
+			pos = b.next(pos)
+		}
+	}
+	return pos
 }
 
 // withinLine keeps an operator by words from eating the end of the line.
