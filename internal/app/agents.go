@@ -158,6 +158,7 @@ func (e *engine) agentSystem(text string, p agents.Post) []llm.SystemBlock {
 	_, inGit := prompt.FindRepo(p.Cwd())
 	facts := prompt.Facts{Cwd: p.Cwd(), ExtraDirs: e.workDirs()[1:], InGit: inGit, Shell: filepath.Base(e.world.Env("SHELL")), OS: prompt.OSRelease(),
 		Model: e.brain.catalog.Lookup(p.Model).ID, Language: e.told.language}
+	text = e.agentText(text, p)
 	return prompt.System{Agent: &text, Dynamic: facts.Environment(), Language: e.told.language}.Blocks()
 }
 
@@ -170,7 +171,7 @@ func (e *engine) agentOpening(d *agents.Definition, p agents.Post) []string {
 	if _, err := p.Tools().Find(team.AgentName); err == nil {
 		listing = e.definitions().Listing(d.Types, e.deniedAgent)
 	}
-	return []string{prompt.OpeningIn(e.told.language, e.told.instructions.Text(), time.Now(), listing)}
+	return append([]string{prompt.OpeningIn(e.told.language, e.told.instructions.Text(), time.Now(), listing, e.agentSkillListing(p))}, e.agentSkills(d, p)...)
 }
 
 // agentCompactor keeps the conversation of an agent inside the window.

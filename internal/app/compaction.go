@@ -96,7 +96,7 @@ func (e *engine) compacted(r compact.Result) {
 // reinject is what the model has to be told again after older messages left its view.
 func (e *engine) reinject() []compact.Part {
 	opening, nested := e.told.instructions.Compacted()
-	parts := []compact.Part{{Kind: compact.Instructions, Text: prompt.OpeningIn(e.told.language, opening, time.Now(), e.told.system.Moved(), e.agentListing())}}
+	parts := []compact.Part{{Kind: compact.Instructions, Text: prompt.OpeningIn(e.told.language, opening, time.Now(), e.told.system.Moved(), e.agentListing(), e.skillListing())}}
 	for _, text := range nested {
 		parts = append(parts, compact.Part{Kind: compact.Instructions, Text: text})
 	}
@@ -104,6 +104,7 @@ func (e *engine) reinject() []compact.Part {
 		parts = append(parts, compact.Part{Kind: compact.Plan, Name: e.plan.file, Text: plan})
 	}
 	parts = append(parts, e.openSteps(e.ctx)...)
+	parts = append(parts, e.invokedSkills()...)
 	var running []string
 	for _, j := range e.jobs.List() {
 		if !j.State.Ended() {

@@ -88,6 +88,7 @@ type engine struct {
 	writing   writing
 	languages languages
 	agents    agentry
+	skills    skillery
 	trees     trees
 	locks     *files.Locks // of files, shared by all agents
 	system    atomic.Pointer[[]llm.SystemBlock]
@@ -181,6 +182,7 @@ func (e *engine) open() error {
 	e.openCompaction()
 	e.newSession()
 	e.seatAgents()
+	e.openSkills()
 	e.watchJobs()
 	e.runSchedule()
 	return e.openObservers()
@@ -246,6 +248,7 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 	}
 	list = append(list, d.steps.Tools()...)
 	list = append(list, team.Tools(d.team, e.agents.forking)...)
+	list = append(list, e.skillTools(d)...)
 	if d.owner == "" {
 		list = append(list, e.treeTools()...)
 		list = append(list, e.scheduleTools()...)
@@ -307,7 +310,7 @@ func (e *engine) chooseTools() (*tool.Set, error) {
 
 // request begins a request: all but the messages.
 func (e *engine) request() llm.Request {
-	req := e.brain.request()
+	req := e.skilled(e.brain.request())
 	req.Tools, req.SessionID, req.WantRaw = e.toolDefs(), e.place.session, e.flags.Partial
 	if blocks := e.system.Load(); blocks != nil {
 		req.System = *blocks
@@ -367,7 +370,7 @@ func (e *engine) init() event.Init {
 	return event.Init{
 		Cwd: e.dir.Cwd(), Tools: e.toolNames(), MCPServers: e.serverStates(), Model: e.brain.info().ID,
 		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: e.slashNames(), APIKeySource: e.keySource(), Protocol: Protocol,
-		Version: Version, OutputStyle: e.outputStyle(), Agents: e.definitions().Names(), Skills: []string{}, Plugins: e.initPlugins(), FastModeState: "off",
+		Version: Version, OutputStyle: e.outputStyle(), Agents: e.definitions().Names(), Skills: e.skillNames(), Plugins: e.initPlugins(), FastModeState: "off",
 	}
 }
 

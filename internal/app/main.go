@@ -65,6 +65,7 @@ func commands() []command {
 		{"tasks", "list, show and watch the tasks of sessions", runTasks},
 		{"worktree", "list, merge and prune the worktrees of agents and sessions", runWorktree},
 		{"agents", "list the agents there are, and what is wrong with those that cannot be used", runAgents},
+		{"skills", "list the skills and commands there are, and check them", runSkills},
 		{"ps", "list the sessions that run now", runPs},
 		{"logs", "show what a session in the background says and does; -f follows", runLogs},
 		{"attach", "talk to a session in the background", runAttach},

@@ -158,13 +158,14 @@ func (e *engine) gate() tool.Middleware {
 
 // gateOf is the one gate in front of every call of an agent.
 func (e *engine) gateOf(p agents.Post) tool.Middleware {
-	return e.held(p.Cwd, guard.Gate(guard.Options{
+	p = e.skilledPost(p)
+	return e.withSkills(p, e.held(p.Cwd, guard.Gate(guard.Options{
 		Policy: p.Policy, AgentID: p.ID, Asker: e.asksPeople(p), Classifier: classifier{helper: e.helper, notes: e.classifierNotes()}, Apply: e.applyUpdates, Dir: p.Cwd, Ledger: e.denials, Open: e.outside,
 		Denied: func(ctx context.Context, c tool.Call, d guard.Denied) {
 			e.emit(event.Denied{ToolName: c.Tool.Name, ToolUseID: c.ID, ToolInput: c.Input})
 			p.Hooks.PermissionDenied(ctx, c, d.Message)
 		},
-	}))
+	})))
 }
 
 // asksPeople is who answers what no rule decides: hooks, then what was approved with a plan, then a person.

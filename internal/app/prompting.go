@@ -45,7 +45,8 @@ func (e *engine) openPrompt() {
 	t.system = prompt.System{Custom: e.flags.System, Append: e.flags.AppendSystem, Language: t.language,
 		Minimal: e.world.Env("CLAUDE_CODE_SIMPLE") != "", Exclude: e.flags.ExcludeDynamic}
 	if e.agents.self != nil {
-		t.system.Agent = &e.agents.self.Prompt
+		text := e.withMemory(e.agents.self.Prompt, e.agents.self)
+		t.system.Agent = &text
 	}
 	e.openInstructions(set)
 	e.openMemory(set)
@@ -224,7 +225,7 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 	if !e.opened {
 		e.opened = true
 		e.title(text)
-		opening := prompt.OpeningIn(t.language, instructions, now, t.system.Moved(), e.agentListing())
+		opening := prompt.OpeningIn(t.language, instructions, now, t.system.Moved(), e.agentListing(), e.skillListing())
 		blocks = append([]llm.Block{llm.TextBlock(loop.Reminder(opening))}, e.withInitialPrompt(blocks)...)
 	}
 	e.remindOfChangedFiles()
@@ -234,6 +235,7 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 	}
 	t.reminders.Set(prompt.PlanMode, "", plan)
 	e.remindOfServers()
+	e.remindOfSkills()
 	for _, r := range t.reminders.Take() {
 		blocks = append(blocks, llm.TextBlock(loop.Reminder(r)))
 	}

@@ -156,6 +156,7 @@ func (e *engine) turnEnded(ctx context.Context, r event.Result) {
 		}
 		e.hooks.StopFailure(context.WithoutCancel(ctx), r.TerminalReason, firstOf(strings.Join(r.Errors, "\n"), text), text)
 	}
+	e.endSkills("")
 	e.rememberTurn(r)
 	if e.transcript == nil {
 		return

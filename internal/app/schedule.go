@@ -64,7 +64,7 @@ func (e *engine) scheduleTools() []*tool.Tool {
 // canWait says whether the model can do without a tool until it searches for it.
 func canWait(t *tool.Tool) bool {
 	switch t.Name {
-	case "CronCreate", "CronDelete", "CronList", "Monitor", "Sleep", "EnterWorktree", "ExitWorktree", "LSP", "NotebookEdit", "Revert", "SendMessage":
+	case "CronCreate", "CronDelete", "CronList", "Monitor", "Sleep", "EnterPlanMode", "EnterWorktree", "ExitWorktree", "LSP", "NotebookEdit", "Revert", "SendMessage", "TaskGet", "TaskStop":
 		return true
 	}
 	return false

@@ -43,7 +43,7 @@ func (e *engine) openSettings() (*config.Store, error) {
 // looked up.
 func (e *engine) grantTrust(store *config.Store) error {
 	snap := store.Current()
-	ofAgents := e.agentSurfaces()
+	ofAgents := append(e.agentSurfaces(), e.skillSurfaces()...)
 	ofAgents = append(ofAgents, e.pluginSurfaces(snap)...)
 	_, noServers := os.Lstat(filepath.Join(e.place.cwd, ".mcp.json"))
 	if len(snap.Withheld) == 0 && len(ofAgents) == 0 && noServers != nil {
@@ -75,6 +75,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 	e.trusted = state.Verdict == trust.Trusted
 	granted := trust.Decide(state.Verdict, run)
 	e.agents.hooked = granted != trust.Nothing
+	e.skills.hooked = granted != trust.Nothing
 	e.servers.granted = granted != trust.Nothing
 	_, err = store.SetTrust(grants[granted])
 	return err

@@ -19,13 +19,13 @@ type slashCommand struct {
 }
 
 func (e *engine) slashCommands() []slashCommand {
-	return append([]slashCommand{
+	return withoutDoubles(append([]slashCommand{
 		{"compact", "make the conversation smaller, keeping what matters", "[what to keep]", e.slashCompact},
 		{"context", "show what fills the model's window", "", e.slashContext},
 		{"cost", "show what the session has cost", "", e.slashCost},
 		{"dream", "distil the daily logs of the memory into memories", "", e.slashDream},
 		{"init", "look at the project and write its instruction file", "", e.slashInit},
-	}, append(e.scheduleCommands(), e.serverCommands()...)...)
+	}, slices.Concat(e.scheduleCommands(), e.serverCommands(), e.skillCommands())...))
 }
 
 func (e *engine) slashNames() []string {

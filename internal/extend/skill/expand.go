@@ -22,7 +22,7 @@ type Expansion struct {
 // marks finds what is to be replaced: a command in backticks or in a fenced block, a placeholder in braces, and one without. A backslash before
 // it leaves it as it is.
 var marks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?m)^[ \t]*```![ \t]*\n(?s:(.*?))\n[ \t]*```[ \t]*$" + "|(?:^|[ \t(])!`([^`\n]+)`" + `|\\?\$\{([A-Z][A-Z0-9_]*)\}` + `|\\?\$ARGUMENTS\[(\d{1,3})\]` + `|\\?\$(ARGUMENTS\b|\d{1,3}|[A-Za-z_][A-Za-z0-9_-]*)`)
+	return regexp.MustCompile("(?m)^[ \t]*```![ \t]*\n(?s:(.*?))\n[ \t]*```[ \t]*$" + "|(?:^|[ \t(])!`([^`\n]+)`" + `|\\?\$\{([A-Za-z][A-Za-z0-9_.-]*)\}` + `|\\?\$ARGUMENTS\[(\d{1,3})\]` + `|\\?\$(ARGUMENTS\b|\d{1,3}|[A-Za-z_][A-Za-z0-9_-]*)`)
 })
 
 // Expand puts arguments, facts and the output of commands into the author's text. It goes through the text once: what is put in is never looked

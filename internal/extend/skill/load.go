@@ -35,6 +35,12 @@ type loader struct {
 // load reads a place. One that is not there has no skills.
 func (c *Catalog) load(p Place) {
 	entries, err := os.ReadDir(p.Dir)
+	if err != nil && p.Commands && strings.HasSuffix(p.Dir, ".md") && !isDir(p.Dir) { // a plugin may name a single file
+		if real, err := filepath.EvalSymlinks(p.Dir); err == nil {
+			(&loader{Catalog: c, place: p, real: filepath.Dir(real)}).file(p.Dir, real, strings.TrimSuffix(filepath.Base(p.Dir), ".md"))
+		}
+		return
+	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			c.problem(p.Dir, err.Error())
