@@ -198,7 +198,7 @@ turn
 	}
 	set := c.request(map[string]any{"subtype": "mcp_set_servers", "servers": map[string]any{
 		"mine": map[string]any{"type": "sdk"}, "late": testServers(c.dir, 1, "late")["mcpServers"].(map[string]any)["late"], "bad": map[string]any{"type": "pigeon"}}})
-	if got := fmt.Sprint(set["response"]); got != `map[added:[late] errors:map[bad:there is no transport "pigeon": use stdio, http or sse] removed:[]]` {
+	if got := fmt.Sprint(set["response"]); got != `map[added:[late] errors:map[bad:there is no transport "pigeon": use stdio, http, sse or ws] removed:[]]` {
 		t.Errorf("set: %s", got)
 	}
 	c.say("and now")

@@ -94,7 +94,7 @@ func (c mcpCommand) add(args []string) error {
 	}
 	s := mcp.Config{Name: o.words[0], Type: firstOf(o.transport, "stdio")}
 	if o.transport == "" && isURL(o.words[1]) {
-		s.Type = "http"
+		s.Type = transportOf(o.words[1])
 	}
 	if s.Type == "stdio" {
 		s.Command, s.Args, s.Env = o.words[1], o.words[2:], o.env

@@ -23,7 +23,7 @@ func readWords(args []string) (mcpWords, error) {
 		}
 		if !strings.HasPrefix(arg, "-") || arg == "-" {
 			o.words = append(o.words, arg)
-			if len(o.words) == 2 && o.transport != "http" && o.transport != "sse" && !isURL(arg) {
+			if len(o.words) == 2 && (o.transport == "" || o.transport == "stdio") && !isURL(arg) {
 				o.words = append(o.words, args[i+1:]...)
 				break
 			}
@@ -56,7 +56,19 @@ func readWords(args []string) (mcpWords, error) {
 	return o, nil
 }
 
-func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
+func isURL(s string) bool { return transportOf(s) != "" }
+
+// transportOf is the transport that an address is usually meant for; "" if it is none.
+func transportOf(s string) string {
+	switch scheme, _, _ := strings.Cut(s, "://"); {
+	case scheme == s:
+	case scheme == "http", scheme == "https":
+		return "http"
+	case scheme == "ws", scheme == "wss":
+		return "ws"
+	}
+	return ""
+}
 
 func (o *mcpWords) take(name, value string) error {
 	switch name {
@@ -66,8 +78,8 @@ func (o *mcpWords) take(name, value string) error {
 		}
 		o.scope = value
 	case "-t", "--transport":
-		if !slices.Contains([]string{"stdio", "http", "sse"}, value) {
-			return usage("--transport must be stdio, http or sse, not %q", value)
+		if !slices.Contains([]string{"stdio", "http", "sse", "ws"}, value) {
+			return usage("--transport must be stdio, http, sse or ws, not %q", value)
 		}
 		o.transport = value
 	case "-e", "--env":

@@ -87,6 +87,7 @@ type engine struct {
 	plugins   plugins
 	writing   writing
 	languages languages
+	ide       editorView
 	agents    agentry
 	skills    skillery
 	trees     trees

@@ -52,7 +52,7 @@ func (e *engine) openMCP() error {
 		CacheDir: filepath.Join(e.place.config, "cache", "mcp"), FileDir: filepath.Join(e.place.sessionDir(), "tool-results"), TokenDir: tokenDir(e.place),
 		ConnectTimeout: milliseconds(env("MCP_TIMEOUT")), CallTimeout: milliseconds(env("MCP_TOOL_TIMEOUT")), ResultCap: outputTokens * 4,
 	}
-	o.Sample = e.sample
+	o.Sample, o.Notice = e.sample, e.editorNotice
 	if e.people.client != nil {
 		o.Elicit, o.Message = e.elicit, e.serverMessage
 	}
@@ -66,7 +66,7 @@ func (e *engine) openMCP() error {
 	e.nameWaiting(s.find)
 	go func() {
 		defer close(s.loaded)
-		s.hub.Add(e.allServers(given)...)
+		s.hub.Add(e.allServers(append(given, e.editorServer()...))...)
 	}()
 	e.closers = append(e.closers, func() {
 		<-s.loaded

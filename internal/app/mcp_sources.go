@@ -53,7 +53,9 @@ func (e *engine) flagServers() ([]mcp.Config, error) {
 func (e *engine) allServers(given []mcp.Config) []mcp.Config {
 	var list []mcp.Config
 	off := map[string]bool{}
-	if !e.flags.StrictMCP {
+	if managed, ok := e.managedServers(); ok {
+		list, given = managed, nil // an administrator who lists servers lists all of them
+	} else if !e.flags.StrictMCP {
 		list, off = e.configuredServers()
 	}
 	byName := map[string]int{}
@@ -157,12 +159,38 @@ func (e *engine) projectFile() []mcp.Config {
 		fmt.Fprintf(e.world.Stderr, "%s counts for nothing: %v\n", file, err)
 		return nil
 	}
-	if !e.servers.granted {
-		for i := range list {
+	set := e.settings.Current().Settings
+	approved := func(name string) bool {
+		return e.servers.granted || set.EnableAllProjectMCP || slices.Contains(set.EnabledMCPJSONServers, name)
+	}
+	for i := range list {
+		if !approved(list[i].Name) {
 			list[i].Problem = "this folder is not trusted, or its servers have changed since. Run gofer in it from a terminal and accept it"
 		}
 	}
 	return list
+}
+
+// managedServers reads the servers that an administrator lists in managed-mcp.json; ok is false if there is no such file. A file that cannot be
+// read lists none: nobody gets more than the administrator wanted.
+func (e *engine) managedServers() (list []mcp.Config, ok bool) {
+	for _, dir := range config.ManagedDirs() {
+		file := filepath.Join(dir, "managed-mcp.json")
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		ok = true
+		var found []mcp.Config
+		if err == nil {
+			found, err = mcp.Parse(data, scopeManaged)
+		}
+		if err != nil {
+			fmt.Fprintf(e.world.Stderr, "%s cannot be used, so there are no MCP servers: %v\n", file, err)
+		}
+		list = append(list, found...)
+	}
+	return list, ok
 }
 
 // keptServers is what the state file says about servers.

@@ -234,6 +234,7 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 		plan = person.Reminder(e.plan.file)
 	}
 	t.reminders.Set(prompt.PlanMode, "", plan)
+	e.remindOfEditor()
 	e.remindOfServers()
 	e.remindOfSkills()
 	for _, r := range t.reminders.Take() {

@@ -16,6 +16,7 @@ const (
 	PlanMode            // whether the model may only plan
 	TodoState           // the list as it stands
 	ChangedFiles        // files that the model has read and others have changed; the key is the path
+	Editor              // what the user looks at in the editor
 	Diagnostics         // what language servers say that is new; the key is the path
 	LateServers         // instructions of servers that joined late; the key is the server
 	Nested              // instructions of a folder that was first touched
@@ -46,6 +47,8 @@ func (k Kind) rule() kindRule {
 	case ChangedFiles:
 		return kindRule{most: 8_000, state: true, sorted: true, eng: "These files were changed on disk since you read them, by the user or another program. That was on purpose: build on it, do not undo it.",
 			chn: "以下文件在你读取之后被用户或其他程序改动。这是有意为之：请在此基础上工作，不要还原。"}
+	case Editor:
+		return kindRule{most: 4_000, state: true}
 	case Diagnostics:
 		return kindRule{most: 6_000, state: true, sorted: true, eng: "New diagnostics:", chn: "新的诊断信息："}
 	case LateServers:

@@ -26,6 +26,7 @@ type Config struct {
 	Timeout       int               `json:"timeout,omitempty"` // milliseconds of a call
 	AlwaysLoad    bool              `json:"alwaysLoad,omitempty"`
 	OAuth         *OAuth            `json:"oauth,omitempty"`
+	AuthToken     string            `json:"authToken,omitempty"` // of an editor
 
 	// Problem is why the server cannot be used at all; it is listed as failed.
 	Problem string `json:"-"`
@@ -71,7 +72,7 @@ func ParseMap(servers map[string]json.RawMessage, scope string) []Config {
 	return list
 }
 
-// Kind is the transport of the server: stdio, http, sse, sdk.
+// Kind is the transport of the server: stdio, http, sse, ws, sdk.
 func (c Config) Kind() string {
 	switch c.Type {
 	case "":
@@ -83,9 +84,23 @@ func (c Config) Kind() string {
 		return "http"
 	case "sse-ide":
 		return "sse"
+	case "ws-ide", "websocket":
+		return "ws"
 	}
 	return c.Type
 }
+
+// remote reports whether the server is reached through the network.
+func (c Config) remote() bool {
+	switch c.Kind() {
+	case "http", "sse", "ws":
+		return true
+	}
+	return false
+}
+
+// Editor reports whether the server is an editor: it tells what is selected there, and most of its tools are for programs, not for models.
+func (c Config) Editor() bool { return strings.HasSuffix(c.Type, "-ide") }
 
 // Check says what is wrong with the description.
 func (c Config) Check() error {
@@ -95,15 +110,19 @@ func (c Config) Check() error {
 	switch c.Kind() {
 	case "stdio":
 		if c.Command == "" {
-			return errors.New(`it needs a "command", or a "url" with "type": "http" or "sse"`)
+			return errors.New(`it needs a "command", or a "url" with "type": "http", "sse" or "ws"`)
 		}
 	case "http", "sse":
 		if !strings.HasPrefix(c.URL, "http://") && !strings.HasPrefix(c.URL, "https://") && !strings.HasPrefix(c.URL, "${") {
 			return fmt.Errorf("its url must begin with http:// or https://, not be %q", c.URL)
 		}
+	case "ws":
+		if !strings.HasPrefix(c.URL, "ws://") && !strings.HasPrefix(c.URL, "wss://") && !strings.HasPrefix(c.URL, "${") {
+			return fmt.Errorf("its url must begin with ws:// or wss://, not be %q", c.URL)
+		}
 	case "sdk":
 	default:
-		return fmt.Errorf("there is no transport %q: use stdio, http or sse", c.Type)
+		return fmt.Errorf("there is no transport %q: use stdio, http, sse or ws", c.Type)
 	}
 	return nil
 }

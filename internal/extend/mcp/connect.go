@@ -70,7 +70,7 @@ var errSlow = errors.New("it did not answer in time")
 func (h *Hub) connect(ctx context.Context, s *server) (*link, *Manifest, error) {
 	c := s.cfg
 	gate := h.local
-	if k := c.Kind(); k == "http" || k == "sse" {
+	if c.remote() {
 		gate = h.remote
 	}
 	if c.Kind() != "sdk" {

@@ -73,7 +73,7 @@ const (
 
 // manifestFile names the file of a server's manifest by everything that makes the server what it is. Secrets in it are only hashed.
 func (h *Hub) manifestFile(c Config) string {
-	if h.o.CacheDir == "" || c.Kind() == "sdk" {
+	if h.o.CacheDir == "" || c.Kind() == "sdk" || c.Editor() {
 		return ""
 	}
 	text, err := json.Marshal([]any{c.Name, c, h.o.Dir})

@@ -52,6 +52,8 @@ type Options struct {
 
 	// Changed is told that a server's state or tools have changed. It must not block.
 	Changed func(server string)
+	// Notice is told of what an editor says besides MCP's own messages: what is selected there, say. It must not block.
+	Notice func(server, method string, params json.RawMessage)
 	// Elicit asks a person for a server. nil: servers are told that nobody can be asked.
 	Elicit func(context.Context, Elicitation) (Answer, error)
 	// Sample asks the model for a server. nil: servers are told that they cannot ask it.

@@ -44,7 +44,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (h *Hub) newRemote(ctx context.Context, c Config) (*remote, sdk.Transport, error) {
-	r := &remote{headers: http.Header{}, login: h.newLogin(c), ownAuth: c.Kind() == "sse"}
+	r := &remote{headers: http.Header{}, login: h.newLogin(c), ownAuth: c.Kind() != "http"}
 	for name, value := range c.Headers {
 		r.headers.Set(name, value)
 	}
@@ -57,8 +57,18 @@ func (h *Hub) newRemote(ctx context.Context, c Config) (*remote, sdk.Transport, 
 			r.headers.Set(name, value)
 		}
 	}
+	if c.AuthToken != "" {
+		r.headers.Set(editorToken, c.AuthToken)
+	}
 	client := &http.Client{Transport: r}
-	if c.Kind() == "sse" {
+	switch c.Kind() {
+	case "ws":
+		s := &socket{url: c.URL, client: client}
+		if h.o.Notice != nil {
+			s.notice = func(method string, params json.RawMessage) { h.o.Notice(c.Name, method, params) }
+		}
+		return r, s, nil
+	case "sse":
 		return r, &sdk.SSEClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
 	}
 	t := &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}

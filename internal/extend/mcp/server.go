@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -179,6 +180,10 @@ func (s *server) drop(l *link) {
 
 // learn takes a new manifest. The caller holds mu.
 func (s *server) learn(m *Manifest) {
+	if s.cfg.Editor() {
+		// The other tools show things in the editor, for programs that do so.
+		m.Tools = slices.DeleteFunc(m.Tools, func(t Tool) bool { return t.Name != "getDiagnostics" && t.Name != "executeCode" })
+	}
 	s.known, s.made, s.dubious = m, nil, false
 	saveManifest(s.file, m)
 }

@@ -112,7 +112,7 @@ func (s *server) tool(t Tool) *tool.Tool {
 	}
 	return tool.Raw(tool.RawSpec{
 		Name: ToolName(s.cfg.Name, t.Name), Doc: t.Description, Hint: t.Title, Schema: t.Schema, ResultCap: s.hub.o.ResultCap,
-		Deferred: !s.cfg.AlwaysLoad,
+		Deferred: !s.cfg.AlwaysLoad && !s.cfg.Editor(),
 		Traits:   tool.Traits{ReadOnly: t.ReadOnly, Parallel: t.ReadOnly, Destructive: t.Destructive},
 		Title:    func(json.RawMessage) string { return cutText(title, 120) },
 		Run: func(ctx context.Context, c tool.Call) (tool.Result, error) {

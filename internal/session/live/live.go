@@ -68,6 +68,15 @@ func (e Entry) Alive() bool {
 // A Register is the folder of the entries.
 type Register string
 
+// errUnknown is the error of systems that do not tell when a process began.
+var errUnknown = errors.New("this system does not tell")
+
+// Exists reports whether a process runs on this machine, as far as the system tells.
+func Exists(pid int) bool {
+	_, err := birth(pid)
+	return err == nil || errors.Is(err, errUnknown)
+}
+
 // Put writes an entry.
 func (r Register) Put(e Entry) error {
 	if err := os.MkdirAll(string(r), 0o700); err != nil {
