@@ -104,7 +104,8 @@ type engine struct {
 	deniedMu sync.Mutex
 	denied   []event.Denied // calls of the turn that a rule, a person or a hook did not let through
 
-	closers []func()
+	endReason string // why the session ends, for its hooks; "" is other
+	closers   []func()
 }
 
 // newEngine joins the parts. When one of them fails, those that were started are ended.
@@ -233,7 +234,7 @@ func (e *engine) watchJobs() {
 // close ends what the engine started, last things first.
 func (e *engine) close() {
 	if e.started {
-		e.hooks.SessionEnd(context.WithoutCancel(e.ctx), "other")
+		e.hooks.SessionEnd(context.WithoutCancel(e.ctx), firstOf(e.endReason, "other"))
 	}
 	for _, f := range slices.Backward(e.closers) {
 		f()

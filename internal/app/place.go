@@ -21,6 +21,7 @@ type place struct {
 
 	resume   string // the transcript to go on with, or ""
 	resumeAt string // the record to go on from, or "" for the last one
+	began    string // how the session came about, for its hooks: "" is startup or resume
 }
 
 func newPlace(w World, f Flags) (place, error) {

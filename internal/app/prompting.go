@@ -183,7 +183,7 @@ func (e *engine) begin(ctx context.Context, in session.Input) session.Beginning 
 		if e.resumed != nil {
 			source = "resume"
 		}
-		for _, c := range e.sessionStarted(ctx, source) {
+		for _, c := range e.sessionStarted(ctx, firstOf(e.place.began, source)) {
 			t.reminders.Add(prompt.HookContext, c)
 		}
 		e.renderSystem(ctx)

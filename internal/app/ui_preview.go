@@ -12,7 +12,10 @@ import (
 
 	"gofer/internal/guard"
 	dialogs "gofer/internal/ui/dialog"
+	"gofer/internal/ui/diff"
+	"gofer/internal/ui/markdown"
 	"gofer/internal/ui/screen"
+	"gofer/internal/ui/theme"
 )
 
 // largestPreview bounds the files of which a change is shown before it is made.
@@ -133,25 +136,28 @@ func inputPage(in map[string]any) dialogs.Page {
 	}
 }
 
+// mostDiffLines bounds what is drawn of a difference.
+const mostDiffLines = 5000
+
 // diffPage shows a unified diff.
 func diffPage(text string) dialogs.Page {
-	lines := strings.Split(strings.TrimRight(screen.Clean(text), "\n"), "\n")
-	return func(c screen.Canvas) []string {
-		var out []string
-		for _, line := range lines {
-			for _, part := range screen.Wrap(line, c.Width) {
-				switch {
-				case strings.HasPrefix(line, "+"):
-					part = c.Theme.Added.Paint(part)
-				case strings.HasPrefix(line, "-"):
-					part = c.Theme.Removed.Paint(part)
-				}
-				out = append(out, part)
-			}
-		}
-		return out
-	}
+	return drawnOnce(func(c screen.Canvas) []string { return diff.Render(c, text, diff.Options{Max: mostDiffLines}) })
 }
 
 // markdownPage shows Markdown.
-func markdownPage(text string) dialogs.Page { return dialogs.Text(text) }
+func markdownPage(text string) dialogs.Page {
+	return drawnOnce(func(c screen.Canvas) []string { return markdown.Render(c, text) })
+}
+
+// drawnOnce keeps what a page drew, since it is asked for with every frame. A page is drawn by one goroutine.
+func drawnOnce(draw dialogs.Page) dialogs.Page {
+	var lines []string
+	var width int
+	var in *theme.Theme
+	return func(c screen.Canvas) []string {
+		if lines == nil || width != c.Width || in != c.Theme {
+			lines, width, in = draw(c), c.Width, c.Theme
+		}
+		return lines
+	}
+}
