@@ -72,7 +72,7 @@ func (e *engine) openAgents() error {
 // staysOpen says whether there is somebody to tell later what came of work in the background. Where a single prompt is answered there is not: then
 // agents are waited for, so that nothing is lost when gofer leaves.
 func (e *engine) staysOpen() bool {
-	return e.flags.Input == headless.StreamJSON || e.flags.BackgroundLog != "" // a program, or whoever attaches
+	return e.stays || e.flags.Input == headless.StreamJSON || e.flags.BackgroundLog != "" // a person, a program, or whoever attaches
 }
 
 func (e *engine) agentLimits() agents.Limits {

@@ -45,6 +45,7 @@ type people struct {
 	asker    guard.Asker                                             // for permissions
 	askTrust func(dir string, s trust.State, surfaces []string) bool // whether the folder is to be trusted
 	watched  bool                                                    // a person sees the session
+	stays    bool                                                    // and stays when a turn has ended
 	client   *control.Conn                                           // the program that drives gofer; nil: there is none
 	editor   *acp.Desk                                               // the editor that drives gofer; nil: there is none
 	// elicit asks for an MCP server; nil: the client is asked, if there is one.

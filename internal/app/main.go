@@ -15,6 +15,7 @@ import (
 	"gofer/internal/cli"
 	"gofer/internal/guard/sandbox"
 	"gofer/internal/proc"
+	"gofer/internal/ui/tui/tty"
 )
 
 // Version is gofer's own version; the build sets it.
@@ -82,6 +83,9 @@ func Main(args []string, w World) int {
 	}
 	if sandbox.IsHelper(w.Args) {
 		return sandbox.Help()
+	}
+	if tty.IsWatcher(w.Args) {
+		return tty.Watch()
 	}
 	proc.HideArgs() // the prompt is not for everyone who lists processes
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {

@@ -38,6 +38,10 @@ func run(ctx context.Context, w World, args []string) error {
 	if f.Background && f.BackgroundLog == "" {
 		return startBackground(ctx, w, p, words, args)
 	}
+	ui := wantsUI(w, f)
+	if ui && f.Resume.Set && f.Resume.Value == "" {
+		return runUI(ctx, w, f, p, words) // the person picks the session
+	}
 	if err := p.resolveSession(f); err != nil {
 		return err
 	}
@@ -48,6 +52,9 @@ func run(ctx context.Context, w World, args []string) error {
 		return serveClient(ctx, w, f, p)
 	}
 	terminal := isTerminal(w.Stdin) && isTerminal(w.Stdout)
+	if ui {
+		return runUI(ctx, w, f, p, words)
+	}
 	if words == "" && terminal && !f.Print {
 		fmt.Fprint(w.Stdout, help())
 		return nil

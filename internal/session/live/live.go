@@ -29,6 +29,7 @@ const (
 	Background = "background" // it has a socket, and waits for more when it is idle
 	Prompt     = "prompt"     // it answers one prompt
 	Client     = "client"     // a program drives it
+	Person     = "person"     // a person works with it in a terminal
 )
 
 // An Entry tells of one session.
