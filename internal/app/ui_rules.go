@@ -138,7 +138,7 @@ func (u *uiDesk) folderSection(ctx context.Context) dialogs.Section {
 
 // addFolder lets the session work in another folder, and keeps it if it is to be kept.
 func (u *uiDesk) addFolder(ctx context.Context, dir string, keep bool) error {
-	if err := isFolder(dir); err != nil {
+	if err := checkFolder(dir); err != nil {
 		return err
 	}
 	where := guard.FromSession
@@ -170,7 +170,7 @@ func (u *uiDesk) deniedSection() dialogs.Section {
 	return s
 }
 
-func isFolder(dir string) error {
+func checkFolder(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", dir)
 	}
