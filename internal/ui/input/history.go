@@ -98,14 +98,27 @@ func appendLine(path string, line []byte) error {
 	if err != nil {
 		return err
 	}
-	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
-		var last [1]byte
-		if _, err := f.ReadAt(last[:], size-1); err == nil && last[0] != '\n' {
-			line = append([]byte{'\n'}, line...)
-		}
+	if torn(f) {
+		line = append([]byte{'\n'}, line...)
 	}
 	_, err = f.Write(line)
 	return errors.Join(err, f.Close())
+}
+
+// torn reports whether the file ends within a line. Another process may be writing that line just now, so it is given a moment.
+func torn(f *os.File) bool {
+	var last [1]byte
+	for range 5 {
+		size, err := f.Seek(0, io.SeekEnd)
+		if err != nil || size == 0 {
+			return false
+		}
+		if _, err := f.ReadAt(last[:], size-1); err != nil || last[0] == '\n' {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
 }
 
 func (h *History) pasteFile(hash string) string {
@@ -203,7 +216,7 @@ type wanted struct {
 	query   string
 	fold    bool
 	project []byte
-	raw     string // the query, when it stands in the JSON as it is
+	raw     []byte // the query, when it stands in the JSON as it is
 }
 
 func newWanted(h *History, scope Scope, query string) *wanted {
@@ -212,7 +225,7 @@ func newWanted(h *History, scope Scope, query string) *wanted {
 		w.project = jsonInner(h.Project)
 	}
 	if inner := jsonInner(query); string(inner) == query && isASCII(query) {
-		w.raw = query
+		w.raw = inner
 	}
 	return w
 }
@@ -235,7 +248,7 @@ func (w *wanted) entry(line []byte) (Entry, bool) {
 	if len(w.project) > 0 && !bytes.Contains(line, w.project) && !bytes.Contains(line, []byte(`\u`)) {
 		return Entry{}, false
 	}
-	if w.raw != "" && !containsFold(line, w.raw, w.fold) {
+	if len(w.raw) > 0 && !containsFold(line, w.raw, w.fold) {
 		return Entry{}, false
 	}
 	var r record
@@ -288,9 +301,9 @@ func matchAt(text, query string) int {
 }
 
 // containsFold is bytes.Contains for ASCII, with letter case left out when asked.
-func containsFold(line []byte, query string, fold bool) bool {
+func containsFold(line, query []byte, fold bool) bool {
 	if !fold {
-		return bytes.Contains(line, []byte(query))
+		return bytes.Contains(line, query)
 	}
 	first := query[0]
 	upper := first
@@ -307,7 +320,7 @@ func containsFold(line []byte, query string, fold bool) bool {
 		if i < 0 {
 			return false
 		}
-		if strings.EqualFold(string(line[i:i+len(query)]), query) {
+		if bytes.EqualFold(line[i:i+len(query)], query) {
 			return true
 		}
 		line = line[i+1:]
