@@ -355,7 +355,6 @@ func (s *Store) Uninstall(ctx context.Context, id string, at Place, keepData boo
 		if last = len(list) == 0; last && !keepData {
 			err = removeAll(dataDir(s.Dir, id))
 		}
-		s.sweepOrphans()
 		return err
 	})
 	return last, err

@@ -204,7 +204,6 @@ func (s *Store) RemoveMarketplace(ctx context.Context, name string) (removed []s
 				return err
 			}
 		}
-		s.sweepOrphans()
 		return nil
 	})
 	return removed, err

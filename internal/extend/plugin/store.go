@@ -184,7 +184,11 @@ func (s *Store) change(ctx context.Context, f func() error) error {
 	}
 	defer lock.Unlock()
 	s.sweep()
-	return f()
+	if err := f(); err != nil {
+		return err
+	}
+	s.sweepOrphans()
+	return nil
 }
 
 const stagePrefix = ".gofer-"
@@ -200,7 +204,7 @@ const (
 	orphanAge  = 7 * 24 * time.Hour
 )
 
-// sweep removes what was left by processes that were killed, and versions of plugins that have not been in use for a week.
+// sweep removes what was left by processes that were killed.
 func (s *Store) sweep() {
 	for _, dir := range []string{s.cacheDir(), s.marketDir()} {
 		entries, _ := os.ReadDir(dir)
@@ -216,9 +220,9 @@ func (s *Store) sweep() {
 			os.Remove(name)
 		}
 	}
-	s.sweepOrphans()
 }
 
+// sweepOrphans marks the versions of plugins that no record names any more, and removes those that were marked a week ago.
 func (s *Store) sweepOrphans() {
 	versions, _ := filepath.Glob(filepath.Join(s.cacheDir(), "*", "*", "*"))
 	if len(versions) == 0 {
