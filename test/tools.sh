@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what the tests need besides Go: a C compiler for the race detector, git, bash, tmux, gopls.
+# Installs what the tests need besides Go: a C compiler for the race detector, git, bash, tmux, gopls,
+# and the official clients that drive gofer.
 # It does nothing where all of it is there, and says what is missing where it cannot install.
 set -eu
 
@@ -11,6 +12,8 @@ packages() {
 	need cc gcc
 	need tmux tmux
 	need python3 python3
+	need node nodejs
+	need npm npm
 	[ -n "$missing" ] || return 0
 	sudo=""
 	[ "$(id -u)" = 0 ] || sudo="sudo"
@@ -34,5 +37,16 @@ language_server() {
 	[ -x "$bin/gopls" ] || CGO_ENABLED=0 GOBIN="$bin" go install golang.org/x/tools/gopls@v0.21.0
 }
 
+# The clients are JavaScript, at the exact versions of their lock files. They run no scripts of their own when they are installed.
+clients() {
+	for lock in "$(dirname "$0")"/*/package-lock.json; do
+		dir=$(dirname "$lock")
+		cmp -s "$lock" "$dir/node_modules/.installed" && continue
+		(cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+		cp "$lock" "$dir/node_modules/.installed"
+	done
+}
+
 packages
 language_server
+clients
