@@ -82,6 +82,7 @@ type (
 // Update takes a message: a key, a paste, or one of the box's own, which it does not know from outside; so all messages that
 // nobody else knows are handed to it.
 func (b *Box) Update(msg tea.Msg) (Event, tea.Cmd) {
+	defer b.rejoin()
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return b.press(msg)

@@ -143,6 +143,7 @@ func TestEditing(t *testing.T) {
 		{"한국어<bs>", "한국|"},
 		{"🇩🇪🇫🇷<bs>", "🇩🇪|"},
 		{"👍🏽<left>", "|👍🏽"},
+		{"\u0600a<left>x<right>", "x\u0600a|"},
 		{"one two<ctrl+a>x", "x|one two"},
 		{"one two<ctrl+a><ctrl+e>!", "one two!|"},
 		{"one two three<alt+b><alt+b>", "one |two three"},

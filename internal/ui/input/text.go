@@ -116,7 +116,7 @@ func (b *buffer) typed(s string) {
 
 // rejoin moves the cursor to a boundary again: a character may join the one before it, and the one behind.
 func (b *buffer) rejoin() {
-	if b.cursor > 0 && b.cursor < len(b.text) && b.text[b.cursor] >= utf8.RuneSelf {
+	if b.cursor > 0 && b.cursor < len(b.text) && (b.text[b.cursor] >= utf8.RuneSelf || b.text[b.cursor-1] >= utf8.RuneSelf) {
 		start := previousCluster(b.text, b.cursor)
 		if end := nextCluster(b.text, start); end > b.cursor {
 			b.cursor = end
