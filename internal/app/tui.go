@@ -166,7 +166,7 @@ func (t *terminalUI) open(ctx context.Context, d tui.Desk, f Flags, p place) (*t
 		closeNotes()
 	})
 	host := e.host(end)
-	t.dress(host, e, d)
+	t.dress(host, e, d, end)
 	return host, nil
 }
 

@@ -7,20 +7,20 @@ import (
 )
 
 // dress gives the host its commands, and what the keys open.
-func (t *terminalUI) dress(h *tui.Host, e *engine, d tui.Desk) {
-	h.Commands = func() []tui.Command {
-		if e.flags.NoSlash {
-			return nil
-		}
-		var list []tui.Command
-		for _, c := range e.slashCommands() {
-			list = append(list, tui.Command{Name: c.name, Help: c.help, Hint: c.hint})
-		}
-		return append(list, tui.Command{Name: "exit", Help: "leave", Aliases: []string{"quit"}, Busy: true, Run: func(context.Context, string) tui.Action { return tui.Action{Quit: true} }})
+func (t *terminalUI) dress(h *tui.Host, e *engine, d tui.Desk, end func()) {
+	u := &uiDesk{e: e, desk: d, keys: t.keys, open: t.open, close: end}
+	h.Rewind, h.Tasks = u.rewind, u.tasks
+	h.Commands = u.commands
+	if e.flags.NoSlash {
+		h.Commands = func() []tui.Command { return nil }
 	}
 }
 
-// pickSession lets the person choose a session to go on with.
-func pickSession(context.Context, tui.Desk, place) (string, error) {
-	return "", usage("--resume needs to know which session: an id, a file or words of its title. gofer sessions list shows them")
+// pickSession lets the person choose a session to go on with. It returns nothing if they want none.
+func pickSession(ctx context.Context, d tui.Desk, p place) (string, error) {
+	picker := sessionPicker(p, "")
+	if err := d.Ask(ctx, picker); err != nil || picker.Chosen == nil {
+		return "", err
+	}
+	return picker.Chosen.Path, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -49,10 +50,18 @@ func (e *engine) facts() tui.Facts {
 	f := tui.Facts{
 		SessionID: e.place.session, Model: e.brain.request().Model, Effort: e.brain.request().Effort, Cwd: shortHome(e.dir.Cwd(), e.place.home),
 		Mode: e.hookFacts().PermissionMode, CostUSD: e.ledger.Total().USD, ContextWindow: e.brain.limits(m.ID).Tokens,
-		Vim: e.settings.Current().Settings.EditorMode == "vim",
+		NewHere: e.newHere(),
 	}
 	f.KeyMissing = e.keySource() == "none" && environment(e.world, e.settings.Current())("ANTHROPIC_BASE_URL") == ""
 	return f
+}
+
+// newHere reports whether this is the first session of the folder.
+func (e *engine) newHere() bool {
+	entries, err := os.ReadDir(e.place.projectDir())
+	return err != nil || !slices.ContainsFunc(entries, func(d os.DirEntry) bool {
+		return filepath.Ext(d.Name()) == ".jsonl" && d.Name() != e.place.session+".jsonl"
+	})
 }
 
 // nextMode changes to the mode that follows the present one. The one that lets everything pass is among them only if it was allowed at the

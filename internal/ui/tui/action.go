@@ -18,8 +18,8 @@ type (
 		Action
 	}
 	hostMsg struct {
-		host *Host
-		err  error
+		lookedUpMsg
+		err error
 	}
 	releasedMsg struct {
 		err  error
@@ -80,13 +80,13 @@ func (m *model) act(a Action) tea.Cmd {
 func (m *model) released(f func(context.Context) tea.Msg) tea.Cmd {
 	ctx := m.ctx
 	return func() tea.Msg {
+		m.hold(true)
 		m.painter.Release()
 		m.terminal.Leave()
-		m.hold(true)
 		msg := f(ctx)
-		m.hold(false)
 		m.terminal.Enter()
 		m.painter.Resume()
+		m.hold(false)
 		return msg
 	}
 }
@@ -97,10 +97,13 @@ func (m *model) change(open func(context.Context, Desk) (*Host, error)) tea.Cmd 
 	old, ctx, d := m.host, m.ctx, m.desk()
 	return func() tea.Msg {
 		host, err := open(ctx, d)
-		if err == nil && old != nil && old.Close != nil && old != host {
+		if err != nil {
+			return hostMsg{err: err}
+		}
+		if old != nil && old.Close != nil {
 			old.Close()
 		}
-		return hostMsg{host, err}
+		return hostMsg{lookedUpMsg: lookAt(ctx, host)}
 	}
 }
 

@@ -3,7 +3,6 @@ package tui
 import (
 	"gofer/internal/ui/input"
 	"gofer/internal/ui/keys"
-	"gofer/internal/ui/screen"
 )
 
 // newBox prepares the prompt box.
@@ -30,5 +29,3 @@ func (m *model) suggested() []input.Command {
 	}
 	return list
 }
-
-func (m *model) boxView(c screen.Canvas) screen.Drawing { return m.box.View(c) }

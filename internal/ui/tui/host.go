@@ -84,11 +84,9 @@ type Facts struct {
 	Branch           string
 	Mode             string // a permission mode: default, acceptEdits, plan, …
 	CostUSD          float64
-	ContextUsed      int // tokens of the last request
-	ContextWindow    int
+	ContextWindow    int  // tokens that fit; the UI itself counts how many are used
 	KeyMissing       bool // no credentials: the first prompt would fail
-	Vim              bool
-	Servers, Broken  int // MCP servers that are there, and that failed
+	NewHere          bool // nobody has worked in this folder before
 }
 
 // A Step is an entry of the todo list or of the task board.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gofer/internal/event"
+	"gofer/internal/ui/message"
 )
 
 // jobs is the work that goes on beside the conversation: agents and background commands.
@@ -12,31 +13,40 @@ type jobs []*job
 
 // A job is an agent or a background command.
 type job struct {
-	id, call  string
-	kind      string // agent, bash, …
-	what      string // its description
-	doing     string // what it does now
-	tool      string
-	usage     event.TaskUsage
-	began     time.Time
-	announced bool
+	id, call string
+	kind     string // agent, bash, …
+	agent    message.Agent
+	began    time.Time
+}
+
+// now is the agent as it is to be drawn.
+func (j *job) now() message.Agent {
+	a := j.agent
+	a.Elapsed = time.Since(j.began)
+	return a
 }
 
 func (m *model) jobEvent(e event.Event) {
 	switch e := e.(type) {
 	case event.TaskStarted:
-		if m.jobs.find(e.TaskID) == nil {
-			m.jobs = append(m.jobs, &job{id: e.TaskID, call: e.ToolUseID, kind: e.TaskType, what: e.Description, began: time.Now()})
+		if m.jobs.find(e.TaskID) != nil {
+			return
 		}
+		j := &job{id: e.TaskID, call: e.ToolUseID, kind: e.TaskType, agent: message.Agent{Type: e.TaskType, Description: e.Description}, began: time.Now()}
+		if t := m.flow.find(j.call); t != nil && t.agent != "" {
+			j.agent.Type = t.agent
+		}
+		m.jobs = append(m.jobs, j)
 	case event.TaskProgress:
 		if j := m.jobs.find(e.TaskID); j != nil {
-			j.doing, j.tool, j.usage = e.Description, e.LastTool, e.Usage
+			j.agent.Doing, j.agent.Tools, j.agent.Tokens = e.Description, e.Usage.ToolUses, e.Usage.Tokens
 		}
 	case event.TaskNotice:
 		j := m.jobs.find(e.TaskID)
 		m.jobs = slices.DeleteFunc(m.jobs, func(x *job) bool { return x.id == e.TaskID })
-		if j != nil && m.flow.find(j.call) == nil {
-			m.flow.block(jobEndedLines(m.canvas(), j, e))
+		if j == nil || m.flow.find(j.call) == nil {
+			c := m.canvas()
+			m.flow.block(c, message.Ended(c, e))
 		}
 	}
 }
@@ -50,16 +60,19 @@ func (list jobs) find(id string) *job {
 	return nil
 }
 
-// foreground are the agents that the model waits for now: their calls still run.
-func (m *model) foreground() []*job {
-	var list []*job
-	for _, j := range m.jobs {
-		if t := m.flow.find(j.call); t != nil && !t.ended {
-			list = append(list, j)
-		}
-	}
-	return list
+// waitedFor reports whether the model waits for a job: its call still runs.
+func (m *model) waitedFor(j *job) bool {
+	t := m.flow.find(j.call)
+	return t != nil && !t.ended
 }
 
 // background is how many jobs nobody waits for.
-func (m *model) background() int { return len(m.jobs) - len(m.foreground()) }
+func (m *model) background() int {
+	n := 0
+	for _, j := range m.jobs {
+		if !m.waitedFor(j) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,70 +1,81 @@
 package tui
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
+	"gofer/internal/ui/message"
 	"gofer/internal/ui/screen"
 )
 
-func sprintf(format string, values ...any) string { return fmt.Sprintf(format, values...) }
+// mostSteps is how many lines of the steps are shown.
+const mostSteps = 10
 
 // live draws everything below the scrollback, from top to bottom.
 func (m *model) live(c screen.Canvas) screen.Drawing {
 	var d screen.Drawing
 	add := func(lines ...string) { d.Lines = append(d.Lines, lines...) }
+	for _, lines := range message.Calls(c, m.flow.looks) {
+		add("")
+		add(lines...)
+	}
 	if m.flow.text != nil {
 		if tail := m.flow.text.Tail(c); len(tail) > 0 {
-			if !m.flow.spoken {
+			if !m.flow.text.Begun() {
 				add("")
 			}
-			add(mark(c, tail, m.flow.text.first)...)
+			add(tail...)
 		}
 	}
-	add(m.runningLines(c)...)
-	add(m.workLines(c)...)
-	add(m.queueLines(c)...)
+	add(m.running(c)...)
+	add(m.work(c)...)
+	add(m.waiting(c)...)
+	add("")
 	if top := m.top(); top != nil {
-		add("")
 		room := c
 		room.Height = max(c.Height-2, 3)
 		return d.Below(top.view(room))
 	}
-	add("")
-	d = d.Below(m.boxView(c))
+	d = d.Below(m.box.View(c))
 	return d.Below(screen.Drawing{Lines: m.footer(c)})
 }
 
-// runningLines are the calls that run, and those that wait to be printed behind one of them.
-func (m *model) runningLines(c screen.Canvas) []string {
+// running are the calls that run, and those that wait to be printed behind one of them.
+func (m *model) running(c screen.Canvas) []string {
 	var lines []string
-	now := time.Now()
 	for _, t := range m.flow.tools {
-		lines = append(append(lines, ""), callLines(c, t, now)...)
+		lines = append(append(lines, ""), t.now().Lines(c)...)
+		if t.ended {
+			continue
+		}
+		var agents []message.Agent
 		for _, j := range m.jobs {
-			if j.call == t.id && !t.ended {
-				lines = append(lines, agentLines(c, j, now)...)
+			if j.call == t.ID && t.agent != "" {
+				agents = append(agents, j.now())
 			}
 		}
+		lines = append(lines, message.Agents(c, agents)...)
 	}
 	if m.shell != nil {
-		lines = append(lines, tailOf(c, m.shell.call.shownTail())...)
+		lines = append(append(lines, ""), m.shell.call.now().Lines(c)...)
 	}
 	return lines
 }
 
-// workLines are the spinner and the steps.
-func (m *model) workLines(c screen.Canvas) []string {
+// work is the spinner and the steps.
+func (m *model) work(c screen.Canvas) []string {
 	var lines []string
 	if m.busy() {
 		lines = append(lines, "", m.spinner(c))
 	}
-	if len(m.steps) > 0 && !m.noSteps && (m.busy() || m.openSteps() > 0) {
+	if !m.noSteps && m.openSteps() > 0 {
 		if !m.busy() {
 			lines = append(lines, "")
 		}
-		lines = append(lines, stepLines(c, m.steps)...)
+		steps := make([]message.Step, len(m.steps))
+		for i, s := range m.steps {
+			steps[i] = message.Step{ID: s.ID, Text: s.Text, Status: s.Status, Owner: s.Owner, Blocked: s.Blocked}
+		}
+		lines = append(lines, message.Steps(c, steps, min(mostSteps, max(c.Height/3, 3)))...)
 	}
 	return lines
 }
@@ -89,7 +100,7 @@ func (m *model) doing() string {
 	}
 	for _, s := range m.steps {
 		if s.Status == "in_progress" && s.Active != "" {
-			return screen.Clean(s.Active)
+			return s.Active
 		}
 	}
 	if m.turn.thinking {
@@ -99,153 +110,35 @@ func (m *model) doing() string {
 }
 
 func (m *model) spinner(c screen.Canvas) string {
-	picture := "✻"
-	if !m.calm {
-		frames := []string{"·", "✢", "✳", "✶", "✻", "✽", "✻", "✶", "✳", "✢"}
-		picture = frames[int(time.Now().UnixMilli()/tickGap.Milliseconds())%len(frames)]
-	}
-	var facts []string
+	s := message.Spinner{Doing: m.doing(), Tokens: m.turn.bytes / 4}
 	if !m.turn.began.IsZero() {
-		facts = append(facts, elapsed(time.Since(m.turn.began)))
-	}
-	if tokens := m.turn.bytes / 4; tokens > 0 {
-		facts = append(facts, "↓ "+count(tokens)+" "+c.T("tokens"))
-	}
-	if m.turn.on && !m.turn.stopping {
-		facts = append(facts, c.T("Esc stops"))
-	}
-	line := c.Theme.Accent.Paint(picture+" "+oneLine(m.doing())+"…") + " " + c.Theme.Faint.Paint("("+strings.Join(facts, " · ")+")")
-	return screen.Cut(line, c.Width, "…")
-}
-
-// queueLines are the messages that were sent and not seen yet.
-func (m *model) queueLines(c screen.Canvas) []string {
-	var lines []string
-	waiting := 0
-	for _, q := range m.queue {
-		lines = append(lines, queuedLines(c, q)...)
-		if q.waits {
-			waiting++
+		s.Elapsed = time.Since(m.turn.began)
+		if !m.calm {
+			s.Frame = int(s.Elapsed / tickGap)
 		}
 	}
+	if m.turn.on && !m.turn.stopping {
+		s.Hint = c.T("Esc stops")
+	}
+	return s.Line(c)
+}
+
+// waiting are the messages that were sent and not seen yet.
+func (m *model) waiting(c screen.Canvas) []string {
+	var lines []string
+	behind := false
+	for _, q := range m.queue {
+		lines = append(lines, message.Queued(c, q.message.Display)...)
+		behind = behind || q.waits
+	}
 	for _, e := range m.early {
-		lines = append(lines, queuedLines(c, queued{message: e})...)
+		lines = append(lines, message.Queued(c, e.Display)...)
 	}
 	if len(lines) > 0 {
 		lines = append([]string{""}, lines...)
 	}
-	if waiting > 0 && m.host != nil && m.host.TakeBack != nil {
+	if behind && m.host != nil && m.host.TakeBack != nil {
 		lines = append(lines, c.Theme.Faint.Paint(screen.Cut("  "+c.T("Joins at the next step. Up takes it back."), c.Width, "…")))
 	}
 	return lines
-}
-
-// footer is below the box: the status line, then the mode and what keys do.
-func (m *model) footer(c screen.Canvas) []string {
-	if m.help {
-		return helpLines(c, m.Keys)
-	}
-	var lines []string
-	if m.status != "" {
-		for _, l := range strings.Split(m.status, "\n") {
-			lines = append(lines, "  "+screen.Cut(statusText(l), c.Width-2, "…"))
-		}
-	}
-	left := m.modeText(c)
-	if m.hint != "" {
-		left = c.Theme.Warn.Paint(m.hint)
-	}
-	right := m.factsText(c, m.status == "")
-	return append(lines, spread(c, left, right))
-}
-
-// spread puts two texts at the two ends of a line. The right one goes first when there is no room.
-func spread(c screen.Canvas, left, right string) string {
-	room := c.Width - 4
-	left = screen.Cut(left, room, "…")
-	gap := room - screen.Width(left) - screen.Width(right)
-	if gap < 2 {
-		cut := room - screen.Width(left) - 2
-		if cut < 12 {
-			return "  " + left
-		}
-		right, gap = screen.Cut(right, cut, "…"), 2
-		gap = room - screen.Width(left) - screen.Width(right)
-	}
-	return "  " + left + strings.Repeat(" ", gap) + right
-}
-
-// modeText names the permission mode, and what else the person may want to know.
-func (m *model) modeText(c screen.Canvas) string {
-	var text string
-	switch m.facts.Mode {
-	case "plan":
-		text = c.Theme.PlanMode.Paint("⏸ " + c.T("plan mode"))
-	case "acceptEdits":
-		text = c.Theme.EditMode.Paint("⏵⏵ " + c.T("edits are accepted"))
-	case "auto":
-		text = c.Theme.AutoMode.Paint("⏵⏵ " + c.T("auto mode"))
-	case "bypassPermissions":
-		text = c.Theme.BypassMode.Paint("⏵⏵ " + c.T("everything is allowed"))
-	case "dontAsk":
-		text = c.Theme.AutoMode.Paint("⏵⏵ " + c.T("nothing is asked"))
-	}
-	if text != "" {
-		text += c.Theme.Faint.Paint(" (" + c.T("Shift-Tab") + ")")
-	} else {
-		text = c.Theme.Faint.Paint(c.T("? for keys"))
-	}
-	if n := m.background(); n > 0 {
-		text += c.Theme.Info.Paint(" · " + c.F("%d in the background", n))
-	}
-	if n := len(m.modals); n > 1 {
-		text += c.Theme.Warn.Paint(" · " + c.F("%d questions wait", n-1))
-	}
-	return text
-}
-
-// factsText is gofer's own status line.
-func (m *model) factsText(c screen.Canvas, whole bool) string {
-	f := m.facts
-	var parts []string
-	if whole {
-		if f.Cwd != "" {
-			parts = append(parts, oneLine(f.Cwd))
-		}
-		if f.Branch != "" {
-			parts = append(parts, oneLine(f.Branch))
-		}
-		if f.Model != "" {
-			parts = append(parts, oneLine(f.Model))
-		}
-	}
-	if f.ContextWindow > 0 && f.ContextUsed > 0 {
-		parts = append(parts, c.F("%d %% of the window left", max(0, 100-100*f.ContextUsed/f.ContextWindow)))
-	}
-	if m.opening && m.host == nil {
-		parts = append(parts, c.T("opening …"))
-	}
-	return c.Theme.Faint.Paint(strings.Join(parts, " · "))
-}
-
-func elapsed(d time.Duration) string {
-	d = d.Round(time.Second)
-	if d < time.Minute {
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	}
-	if d < time.Hour {
-		return fmt.Sprintf("%dm %ds", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%dh %dm", int(d.Hours()), int(d.Minutes())%60)
-}
-
-func count(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%.1fk", float64(n)/1000)
-}
-
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(screen.Clean(s)), " ")
 }

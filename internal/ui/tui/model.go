@@ -51,6 +51,7 @@ type model struct {
 	opening  bool
 	early    []input.Message // sent before there was a session
 	facts    Facts
+	used     int // tokens of the window, as the last reply told
 	commands []Command
 	steps    []Step
 	noSteps  bool   // the person does not want to see them

@@ -2,12 +2,13 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"gofer/internal/event"
 	"gofer/internal/ui/dialog"
+	"gofer/internal/ui/message"
 )
 
 // A shellRun is a command of the user that runs.
@@ -32,9 +33,8 @@ func (m *model) runShell(command string) tea.Cmd {
 		m.box.SetText("!" + command)
 		return m.showHint(m.words.T("A command runs already; Esc stops it"))
 	}
-	m.echo("!" + command)
 	ctx, stop := context.WithCancel(m.ctx)
-	run := &shellRun{call: call{name: "Bash", title: command, began: time.Now()}, stop: stop}
+	run := &shellRun{call: call{Call: message.Call{Name: "!", Title: command, Output: &message.Output{}}, began: time.Now()}, stop: stop}
 	m.shell = run
 	shell, send := m.host.Shell, m.send
 	return func() tea.Msg {
@@ -45,20 +45,26 @@ func (m *model) runShell(command string) tea.Cmd {
 }
 
 // keptShell is how much of a command's output the person sees, in bytes from the end.
-const keptShell = 16 << 10
+const keptShell = 64 << 10
 
 func (m *model) shellCame(msg shellMsg) tea.Cmd {
 	run := msg.run
-	run.call.output(msg.text)
-	run.call.display.Body += msg.text
-	if over := len(run.call.display.Body) - 2*keptShell; over > 0 {
-		run.call.display.Body = run.call.display.Body[over+keptShell:]
+	run.call.Output.Write(msg.text)
+	body := &run.call.Display.Body
+	if *body += msg.text; len(*body) > 2*keptShell {
+		*body = (*body)[len(*body)-keptShell:]
 	}
 	if msg.end == nil {
 		return nil
 	}
 	m.shell = nil
-	m.flow.block(shellLines(m.canvas(), run, *msg.end))
+	k := run.call.Call
+	k.State, k.Display.Failed, k.Display.Summary = message.Done, msg.end.Code != 0 || msg.end.Err != nil, ""
+	if msg.end.Err != nil {
+		k.Display.Body += "\n" + msg.end.Err.Error()
+	}
+	c := m.canvas()
+	m.flow.block(c, k.Lines(c))
 	return m.lookUp()
 }
 
@@ -83,49 +89,7 @@ func (m *model) remember(text string) tea.Cmd {
 			if err := keep(ctx, file.Path, text); err != nil {
 				return Action{Err: err, Insert: "#" + text}
 			}
-			return Action{Print: sprintf(kept, file.Path)}
+			return Action{Print: fmt.Sprintf(kept, file.Path)}
 		}}
 	})
-}
-
-// opened takes a session that was opened.
-func (m *model) opened(msg hostMsg) tea.Cmd {
-	m.opening = false
-	if msg.err != nil {
-		if m.host == nil {
-			m.failed = msg.err
-			return m.quit()
-		}
-		m.note("error", msg.err.Error())
-		return nil
-	}
-	first := m.host == nil
-	m.host = msg.host
-	m.turn, m.queue, m.jobs, m.steps, m.status, m.statusOn = turn{}, nil, nil, nil, "", statusRun{}
-	m.flow.end(m.canvas())
-	m.flow.tools = nil
-	for _, e := range m.host.Past {
-		m.past(e)
-	}
-	ctx, host, send := m.ctx, m.host, m.send
-	go follow(ctx, host, send)
-	cmds := []tea.Cmd{m.lookUp()}
-	if first && m.Prompt != "" {
-		cmds = append(cmds, m.submitText(m.Prompt))
-	}
-	early := m.early
-	m.early = nil
-	for _, e := range early {
-		cmds = append(cmds, m.sent(e))
-	}
-	return tea.Batch(cmds...)
-}
-
-// past shows an event of a conversation that goes on.
-func (m *model) past(e event.Event) {
-	m.event(e)
-	if len(m.flow.tools) > 0 {
-		m.flow.settle(m.canvas(), true)
-	}
-	m.turn = turn{}
 }

@@ -39,27 +39,33 @@ func (m *model) lookUp() tea.Cmd {
 		return nil
 	}
 	ctx := m.ctx
-	return func() tea.Msg {
-		msg := lookedUpMsg{host: host}
-		if host.Facts != nil {
-			msg.facts = host.Facts()
-		}
-		if host.Commands != nil {
-			msg.commands = host.Commands()
-		}
-		if host.Steps != nil {
-			msg.steps = host.Steps(ctx)
-		}
-		return msg
+	return func() tea.Msg { return lookAt(ctx, host) }
+}
+
+func lookAt(ctx context.Context, host *Host) lookedUpMsg {
+	msg := lookedUpMsg{host: host}
+	if host.Facts != nil {
+		msg.facts = host.Facts()
 	}
+	if host.Commands != nil {
+		msg.commands = host.Commands()
+	}
+	if host.Steps != nil {
+		msg.steps = host.Steps(ctx)
+	}
+	return msg
 }
 
 func (m *model) lookedUp(msg lookedUpMsg) tea.Cmd {
 	if msg.host != m.host {
 		return nil
 	}
-	m.facts, m.commands, m.steps = msg.facts, msg.commands, msg.steps
+	m.takeOver(msg)
 	return m.runStatus()
+}
+
+func (m *model) takeOver(msg lookedUpMsg) {
+	m.facts, m.commands, m.steps = msg.facts, msg.commands, msg.steps
 }
 
 // runStatus lets the user's command run soon.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"gofer/internal/llm"
 	"gofer/internal/session"
 	"gofer/internal/ui/input"
+	"gofer/internal/ui/message"
 )
 
 // A turn is what the model does now.
@@ -98,7 +100,7 @@ func (m *model) event(e event.Event) (changed bool) {
 	c := m.canvas()
 	switch e := e.(type) {
 	case event.Init:
-		if !m.turn.on && m.turn.began.IsZero() {
+		if m.turn.began.IsZero() {
 			m.turn.began = time.Now()
 		}
 		m.turn.on, m.turn.prompted = true, false
@@ -116,36 +118,21 @@ func (m *model) event(e event.Event) (changed bool) {
 		}
 	case event.Voided:
 		if m.flow.void() {
-			m.note("warning", m.words.F("The reply broke off (%s) and begins again.", e.Reason))
+			m.flow.block(c, message.Voided(c, e))
 		}
-	case event.ToolBegun:
-		m.flow.end(c)
-		m.turn.note, m.turn.thinking = "", false
-		m.flow.tools = append(m.flow.tools, &call{id: e.ID, name: e.Name, title: e.Title, input: e.Input, began: time.Now()})
-	case event.ToolOutput:
-		if t := m.flow.find(e.ID); t != nil {
-			t.output(e.Text)
-		}
-	case event.ToolEnded:
-		if t := m.flow.find(e.ID); t != nil {
-			t.ended, t.display, t.elapsed = true, e.Display, time.Since(t.began)
-			m.flow.settle(c, false)
-			return isStepTool(t.name)
-		}
+	case event.ToolBegun, event.ToolOutput, event.ToolEnded, event.Denied:
+		return m.toolEvent(e)
 	case event.TaskStarted, event.TaskProgress, event.TaskNotice:
 		m.jobEvent(e)
 	case event.Retry:
 		m.turn.note = m.words.F("The request failed (%s); try %d of %d", e.Error, e.Attempt, e.MaxRetries)
-	case event.Fallback:
-		m.note("warning", e.Content)
-		return true
 	case event.Info:
 		if e.PreventContinuation {
 			m.showFirst()
 		}
 		m.note(e.Level, e.Content)
-	case event.Boundary:
-		m.flow.block(boundaryLines(c, e))
+	case event.Fallback, event.Boundary, event.HookResponse:
+		m.flow.block(c, message.Event(c, e))
 		return true
 	case event.Status:
 		m.turn.note = ""
@@ -153,10 +140,6 @@ func (m *model) event(e event.Event) (changed bool) {
 			m.turn.note = m.words.T("Making the conversation smaller")
 		}
 		return true
-	case event.HookResponse:
-		if e.Outcome == "error" {
-			m.flow.block(hookLines(c, e))
-		}
 	case event.Queued:
 		for i := range m.queue {
 			if m.queue[i].uuid == e.UUID {
@@ -168,6 +151,52 @@ func (m *model) event(e event.Event) (changed bool) {
 		return true
 	}
 	return false
+}
+
+// toolEvent takes what is said of a tool call.
+func (m *model) toolEvent(e event.Event) (changed bool) {
+	c := m.canvas()
+	switch e := e.(type) {
+	case event.ToolBegun:
+		m.flow.end(c)
+		m.turn.note, m.turn.thinking = "", false
+		k := message.Call{ID: e.ID, Name: e.Name, Title: e.Title, Output: &message.Output{}}
+		m.flow.tools = append(m.flow.tools, &call{Call: k, began: time.Now(), agent: agentType(e)})
+	case event.ToolOutput:
+		if t := m.flow.find(e.ID); t != nil {
+			t.Output.Write(e.Text)
+		}
+	case event.Denied:
+		if t := m.flow.find(e.ToolUseID); t != nil {
+			t.State = message.Refused
+		}
+	case event.ToolEnded:
+		t := m.flow.find(e.ID)
+		if t == nil {
+			return false
+		}
+		t.ended, t.Display, t.Elapsed = true, e.Display, time.Since(t.began)
+		if t.State == message.Running {
+			t.State = message.Done
+		}
+		m.flow.settle(c)
+		return isStepTool(t.Name)
+	}
+	return false
+}
+
+// agentType is the type of agent that a call runs; "" if it runs none.
+func agentType(e event.ToolBegun) string {
+	if e.Name != "Agent" && e.Name != "Task" {
+		return ""
+	}
+	var in struct {
+		Type string `json:"subagent_type"`
+	}
+	if json.Unmarshal(e.Input, &in) != nil || in.Type == "" {
+		return "agent"
+	}
+	return in.Type
 }
 
 // isStepTool reports whether a tool changes the list of steps.
@@ -189,6 +218,9 @@ func (m *model) delta(e event.Delta) {
 // assistant takes a finished block of a reply.
 func (m *model) assistant(e event.Assistant) {
 	c := m.canvas()
+	if u := e.Message.Usage; u.Prompt() > 0 {
+		m.used = u.Prompt() + u.Output
+	}
 	for _, b := range e.Message.Content {
 		switch b.Kind {
 		case llm.Text:
@@ -200,21 +232,19 @@ func (m *model) assistant(e event.Assistant) {
 			}
 			m.flow.end(c)
 		case llm.Thinking:
-			m.flow.block(thinkingLines(c, b.Text))
+			m.flow.block(c, message.Thinking(c, b.Text, false))
 		}
 	}
 }
 
 // showPrompt prints a prompt that has joined the conversation.
 func (m *model) showPrompt(e event.User) {
-	c := m.canvas()
 	text := e.Message.Text()
 	if msg, ok := m.joined(e.UUID); ok {
 		text = msg.Display
 	}
-	m.flow.end(c)
-	m.flow.settle(c, true)
-	m.flow.block(promptLines(c, text))
+	m.flow.end(m.canvas())
+	m.echo(text)
 }
 
 // showFirst prints the prompt of a turn that never reached the model: a command that gofer itself has answered.
@@ -223,24 +253,20 @@ func (m *model) showFirst() {
 		return
 	}
 	m.turn.prompted = true
-	m.flow.block(promptLines(m.canvas(), m.queue[0].message.Display))
+	m.echo(m.queue[0].message.Display)
 	m.queue = m.queue[1:]
 }
 
 // ended closes a turn.
 func (m *model) ended(r event.Result) {
 	c := m.canvas()
-	m.flow.end(c)
-	for _, t := range m.flow.tools {
-		t.ended = true
-	}
-	m.flow.settle(c, true)
+	m.flow.finish(c)
 	switch {
 	case m.turn.stopping:
-		m.flow.block(interruptedLines(c))
+		m.flow.block(c, message.Interrupted(c))
 	case r.IsError:
 		m.showFirst()
-		m.flow.block(failureLines(c, r))
+		m.flow.block(c, message.Failure(c, r))
 	}
 	if len(m.queue) > 0 {
 		m.turn = turn{began: time.Now()}
@@ -250,15 +276,24 @@ func (m *model) ended(r event.Result) {
 	m.turn = turn{}
 }
 
-// echo shows what was typed to the UI itself.
-func (m *model) echo(text string) { m.flow.block(promptLines(m.canvas(), text)) }
+// echo shows what was typed.
+func (m *model) echo(text string) {
+	c := m.canvas()
+	m.flow.block(c, message.Prompt(c, text))
+}
 
 // say prints a text of gofer's own.
 func (m *model) say(text string, markdown bool) {
-	m.flow.block(textLines(m.canvas(), text, markdown))
+	c := m.canvas()
+	if markdown {
+		m.flow.block(c, message.Say(c, text))
+		return
+	}
+	m.flow.block(c, message.Note(c, "info", text))
 }
 
 // note prints a notice.
 func (m *model) note(level, text string) {
-	m.flow.block(noteLines(m.canvas(), level, text))
+	c := m.canvas()
+	m.flow.block(c, message.Note(c, level, text))
 }
