@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -21,7 +20,6 @@ import (
 	"gofer/internal/prompt"
 	"gofer/internal/tool"
 	"gofer/internal/tool/team"
-	"gofer/internal/ui/control"
 	"gofer/internal/ui/headless"
 	"gofer/internal/work/job"
 )
@@ -221,29 +219,4 @@ func (e *engine) toolNames() []string {
 		}
 	}
 	return names
-}
-
-// detachAgents sends the agents that the main agent waits for to the background, as the user asked.
-func (e *engine) detachAgents() {
-	for _, j := range e.jobs.List() {
-		if j.Kind == job.Agent && j.Foreground && !j.State.Ended() {
-			e.agents.crew.Detach(j.ID)
-		}
-	}
-}
-
-// agentHandlers answer what a client says about work that goes on.
-func (e *engine) agentHandlers() map[string]control.Handler {
-	return map[string]control.Handler{
-		"background_tasks": handle(func(context.Context, struct{}) (any, error) {
-			e.detachAgents()
-			return nil, nil
-		}),
-		"stop_task": handle(func(ctx context.Context, r struct {
-			ID string `json:"task_id"`
-		}) (any, error) {
-			_, err := e.jobs.Stop(ctx, "client", r.ID) // the model has not stopped it, so it is told
-			return nil, err
-		}),
-	}
 }

@@ -169,7 +169,7 @@ type agentKeeper struct{ engine *engine }
 func (k agentKeeper) meta() transcript.Meta {
 	e := k.engine
 	// Power cuts may take the last seconds of an agent: what it came to is in the session's own record.
-	return transcript.Meta{Cwd: e.dir.Cwd, Version: Protocol, Program: Version, Entrypoint: firstOf(e.world.Env("CLAUDE_CODE_ENTRYPOINT"), "sdk-cli"), Mask: e.mask, NoSync: true}
+	return transcript.Meta{Cwd: e.dir.Cwd, Version: Protocol, Program: Version, Entrypoint: firstOf(e.world.Env("CLAUDE_CODE_ENTRYPOINT"), "sdk-cli"), Mask: e.mask, Mirror: e.flags.wishes.mirrored(), NoSync: true}
 }
 
 // Path is the transcript of an agent.

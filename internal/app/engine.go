@@ -374,6 +374,7 @@ func (e *engine) init() event.Init {
 		Cwd: e.dir.Cwd(), Tools: e.toolNames(), MCPServers: e.serverStates(), Model: e.brain.info().ID,
 		PermissionMode: e.hookFacts().PermissionMode, SlashCommands: e.slashNames(), APIKeySource: e.keySource(), Protocol: Protocol,
 		Version: Version, OutputStyle: e.outputStyle(), Agents: e.definitions().Names(), Skills: e.skillNames(), Plugins: e.initPlugins(), FastModeState: "off",
+		Capabilities: capabilities(), OriginalCwd: e.place.cwd, Dirs: append(e.workDirs()[1:], e.flags.wishes.addedRoots()...), MemoryPaths: e.memoryPaths(),
 	}
 }
 

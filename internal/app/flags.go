@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"gofer/internal/cli"
 	"gofer/internal/guard"
@@ -82,6 +83,9 @@ type Flags struct {
 	ThinkDisplay string  `flag:"thinking-display" arg:"how" hidden:"1"`
 	Managed      string  `flag:"managed-settings" arg:"json" hidden:"1"`
 	DebugStderr  bool    `flag:"debug-to-stderr" hidden:"1"`
+	clientFlags
+
+	wishes *wishes // what the program that drives gofer asks for besides
 }
 
 // parseFlags reads the command line of a run and checks what belongs together.
@@ -90,8 +94,9 @@ func parseFlags(args []string) (Flags, string, error) {
 	whole := func(s string) []string { return []string{s} } // rules hold spaces and commas, folders may
 	words, err := cli.Parse(args, &f, map[string]cli.Lister{"allowedTools": whole, "disallowedTools": whole, "add-dir": whole, "mcp-config": whole})
 	if err != nil {
-		return f, "", err
+		return f, "", explainRefusal(err)
 	}
+	f.wishes = &wishes{begun: time.Now()}
 	if f.Output == "" {
 		f.Output = headless.Text
 	}
@@ -100,6 +105,9 @@ func parseFlags(args []string) (Flags, string, error) {
 	}
 	if f.SkipAll {
 		f.Mode = string(guard.Bypass)
+	}
+	if err := f.takeClientFlags(); err != nil {
+		return f, "", err
 	}
 	return f, strings.Join(words, " "), f.check()
 }

@@ -28,9 +28,12 @@ type clientServers struct {
 }
 
 // addClientServers takes the servers of a client. A manifest that it brings makes asking the server needless before its first call.
-func (e *engine) addClientServers(r clientServers) {
+func (e *engine) addClientServers(r clientServers, configs map[string]serverConfig) {
 	for _, name := range r.Names {
 		c := mcp.Config{Name: name, Scope: scopeFlag, Type: "sdk"}
+		if limit := configs[name].Timeout; limit >= 1000 {
+			c.Timeout = limit
+		}
 		if m, ok := r.Manifests[name]; ok {
 			if known, err := mcp.ReadManifest(m.Tools); err == nil {
 				known.Instructions, known.Name, known.ServerVer = m.Initialize.Instructions, m.Initialize.ServerInfo.Name, m.Initialize.ServerInfo.Version
@@ -48,7 +51,6 @@ func (e *engine) serverHandlers() map[string]control.Handler {
 		"mcp_status": handle(func(context.Context, struct{}) (any, error) {
 			return map[string]any{"mcpServers": e.servers.hub.Status()}, nil
 		}),
-		"mcp_reconnect":   handle(e.reconnectRequest),
 		"mcp_toggle":      handle(e.toggleRequest),
 		"mcp_set_servers": handle(e.setServersRequest),
 		"mcp_message": handle(func(_ context.Context, r struct {
@@ -60,17 +62,13 @@ func (e *engine) serverHandlers() map[string]control.Handler {
 	}
 }
 
-// answerWithin bounds how long a request of a client may hold up the next ones. What takes longer goes on in the background.
+// answerWithin bounds how long a client waits for a server that is connected again. What takes longer goes on in the background.
 const answerWithin = 5 * time.Second
 
 func (e *engine) reconnectRequest(ctx context.Context, r struct {
 	Name string `json:"serverName"`
 }) (any, error) {
-	within := answerWithin
-	if slices.ContainsFunc(e.servers.hub.Status(), func(st mcp.Status) bool { return st.Name == r.Name && st.Config.Type == "sdk" }) {
-		within = 0 // its answers come over the connection that waits for this one
-	}
-	return nil, e.servers.hub.Reconnect(ctx, r.Name, within)
+	return nil, e.servers.hub.Reconnect(ctx, r.Name, answerWithin)
 }
 
 func (e *engine) toggleRequest(_ context.Context, r struct {

@@ -178,7 +178,9 @@ func (e *engine) findable() []*tool.Tool {
 }
 
 // toolSet is every tool that can be called now.
-func (e *engine) toolSet() *tool.Set {
+func (e *engine) toolSet() *tool.Set { return e.allTools().WithAliases(e.flags.wishes.toolAliases()) }
+
+func (e *engine) allTools() *tool.Set {
 	if e.servers.hub == nil || len(e.servers.hub.Names()) == 0 {
 		return e.tools
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type brain struct {
 	effort   string
 	maxOut   int
 	betas    []string
+	budget   int // tokens that a task may take; 0: no limit
 	noAuto   bool
 	window   int // not 0: compact as if the window had this many tokens
 	long     bool
@@ -48,6 +50,12 @@ func newBrain(w World, f Flags, settings *config.Snapshot, learnKey func(string)
 		noAuto: !set.AutoCompactEnabled, window: set.AutoCompactWindow, long: set.PromptCacheTTL == "1h"}
 	if n, err := strconv.Atoi(env("CLAUDE_CODE_AUTO_COMPACT_WINDOW")); err == nil && n > 0 {
 		b.window = n
+	}
+	if f.window > 0 {
+		b.window = f.window
+	}
+	if b.budget = f.TaskBudget; b.budget > 0 {
+		b.betas = append(slices.Clip(b.betas), "task-budgets-2026-03-13")
 	}
 	if n, err := strconv.Atoi(env("CLAUDE_CODE_MAX_OUTPUT_TOKENS")); err == nil && n > 0 {
 		b.maxOut = n
@@ -201,7 +209,7 @@ func (b *brain) request() llm.Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.catalog.Lookup(b.name)
-	req := llm.Request{MaxTokens: b.maxOut, Effort: firstOf(b.effort, m.DefaultEffort), Betas: b.betas, LongCache: b.long, Thinking: m.DefaultThinking()}
+	req := llm.Request{MaxTokens: b.maxOut, Effort: firstOf(b.effort, m.DefaultEffort), Budget: b.budget, Betas: b.betas, LongCache: b.long, Thinking: m.DefaultThinking()}
 	if b.thinking != nil {
 		req.Thinking = *b.thinking
 	}
@@ -285,18 +293,4 @@ func describeModel(m config.Model) catalog.Description {
 		}
 	}
 	return d
-}
-
-// setThinking changes how the model thinks; nil leaves it to the model.
-func (b *brain) setThinking(budget *int, display string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case budget == nil:
-		b.thinking = nil
-	case *budget <= 0:
-		b.thinking = &llm.ThinkingMode{Disabled: true}
-	default:
-		b.thinking = &llm.ThinkingMode{Budget: max(*budget, 1024), Display: display}
-	}
 }

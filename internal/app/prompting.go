@@ -152,15 +152,18 @@ func (e *engine) setSystem(custom []string, more string) {
 
 // renderSystem computes the system prompt of the session, once.
 func (e *engine) renderSystem(ctx context.Context) {
-	if e.system.Load() != nil {
+	t := &e.told
+	switch {
+	case e.flags.wishes.freshPrompt():
+		t.dynamic.Forget()
+	case e.system.Load() != nil:
 		return
 	}
-	t := &e.told
 	t.system.Dynamic, t.system.EachTurn = t.dynamic.Render(ctx)
 	e.applyStyle()
 	blocks := t.system.Blocks()
 	e.system.Store(&blocks)
-	if e.transcript != nil {
+	if e.transcript != nil && !e.flags.wishes.freshPrompt() {
 		if err := e.transcript.Keep(ctx, keptSystem, t.system.Dynamic); err != nil {
 			e.emit(event.Info{Level: "warning", Content: "The system prompt could not be recorded: " + err.Error()})
 		}
@@ -186,8 +189,8 @@ func (e *engine) begin(ctx context.Context, in session.Input) session.Beginning 
 		for _, c := range e.sessionStarted(ctx, firstOf(e.place.began, source)) {
 			t.reminders.Add(prompt.HookContext, c)
 		}
-		e.renderSystem(ctx)
 	}
+	e.renderSystem(ctx)
 	blocks := in.Blocks
 	if !in.Notice {
 		answer, other, handled := e.slash(ctx, text)
@@ -231,7 +234,7 @@ func (e *engine) withReminders(blocks []llm.Block, text string) []llm.Block {
 	e.remindOfChangedFiles()
 	plan := ""
 	if e.policy.Policy().Mode == guard.Plan {
-		plan = person.Reminder(e.plan.file)
+		plan = e.planReminder(person.Reminder(e.plan.file))
 	}
 	t.reminders.Set(prompt.PlanMode, "", plan)
 	e.remindOfEditor()

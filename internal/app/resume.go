@@ -61,7 +61,7 @@ func (e *engine) openTranscript() error {
 	}
 	meta := transcript.Meta{
 		Cwd: e.dir.Cwd, Version: Protocol, Program: Version, Entrypoint: firstOf(e.world.Env("CLAUDE_CODE_ENTRYPOINT"), "sdk-cli"), Mask: e.mask,
-		Mode: func() string { return e.hookFacts().PermissionMode },
+		Mode: func() string { return e.hookFacts().PermissionMode }, Mirror: e.flags.wishes.mirrored(),
 	}
 	var err error
 	if e.place.resume == "" {

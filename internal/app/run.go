@@ -12,7 +12,6 @@ import (
 	"gofer/internal/llm"
 	"gofer/internal/session"
 	"gofer/internal/session/live"
-	"gofer/internal/ui/control"
 	"gofer/internal/ui/headless"
 	"gofer/internal/ui/plain"
 	"gofer/internal/ui/stdin"
@@ -97,7 +96,7 @@ func answerPrompt(ctx context.Context, w World, f Flags, p place, text string, l
 	defer e.close()
 	e.announce(plate)
 	s := e.session
-	records := s.Watch(context.WithoutCancel(ctx), 0)
+	records := e.forClient(s.Watch(context.WithoutCancel(ctx), 0))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx) }()
 	go func() {
@@ -165,45 +164,4 @@ func outcome(r *event.Result, err error) error {
 		return errResult
 	}
 	return nil
-}
-
-// serveClient talks to a program over standard input and output.
-func serveClient(ctx context.Context, w World, f Flags, p place) error {
-	conn := control.NewConn(w.Stdout)
-	who := people{client: conn}
-	if f.PromptTool == "stdio" && f.Prompts != "none" {
-		who.asker = clientAsker{conn}
-	}
-	plate := ordinary(p, f, live.Client, "")
-	who.asker = plate.asks(who.asker)
-	e, err := newEngine(ctx, w, f, p, who)
-	if err != nil {
-		return err
-	}
-	defer e.close()
-	e.announce(plate)
-	s := e.session
-	records := s.Watch(context.WithoutCancel(ctx), 0)
-	served := make(chan error, 1)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() { served <- s.Serve(ctx) }()
-	broken := make(chan error, 1)
-	go func() {
-		err := conn.Serve(ctx, w.Stdin, control.Options{Handlers: e.handlers(conn), User: e.userLine})
-		if err != nil {
-			cancel(err)
-		}
-		s.Finish(ctx)
-		broken <- err
-	}()
-	result, err := headless.Write(conn, s.ID, records, headless.Options{Format: headless.StreamJSON, Verbose: true, Partial: f.Partial, Hooks: f.HookEvents})
-	<-served
-	if inputErr := <-broken; inputErr != nil {
-		return inputErr
-	}
-	if result == nil && err == nil {
-		return nil // the client said nothing
-	}
-	return outcome(result, err)
 }

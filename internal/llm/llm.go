@@ -169,6 +169,7 @@ type Request struct {
 	MaxTokens int
 	Thinking  ThinkingMode
 	Effort    string   // "", low, medium, high, xhigh, max
+	Budget    int      // tokens that the whole task may take, which the model is told and keeps to; 0: none
 	Choice    string   // "" (the model chooses), "any", "none", or the name of a tool it must call
 	Betas     []string // provider features asked for by name
 	SessionID string   // opaque; lets a provider route requests of one session to one cache

@@ -15,6 +15,8 @@ type Set struct {
 	byName map[string]*Tool
 	defs   []llm.ToolDef
 	late   func(name string) *Tool
+
+	aliases map[string]string
 }
 
 // WithLate returns the set with somebody to ask for a name that is not in it; nil from late means that there is no such tool. What late
@@ -22,6 +24,17 @@ type Set struct {
 func (s *Set) WithLate(late func(name string) *Tool) *Set {
 	with := *s
 	with.late = late
+	return &with
+}
+
+// WithAliases returns the set in which some names stand for other tools, whether there is a tool of such a name or not. One step only: what a name
+// stands for is looked up as it is.
+func (s *Set) WithAliases(aliases map[string]string) *Set {
+	if len(aliases) == 0 {
+		return s
+	}
+	with := *s
+	with.aliases = aliases
 	return &with
 }
 
@@ -52,6 +65,9 @@ func NewSet(tools ...*Tool) *Set {
 
 // Find returns the tool with this name or alias, or an error for the model.
 func (s *Set) Find(name string) (*Tool, error) {
+	if other, ok := s.aliases[name]; ok {
+		name = other
+	}
 	if t, ok := s.byName[name]; ok {
 		return t, nil
 	}

@@ -28,10 +28,7 @@ func appendRequest(dst []byte, req llm.Request) []byte {
 		dst = append(dst, '}')
 	}
 	dst = appendThinking(dst, req)
-	if req.Effort != "" {
-		dst = llm.AppendString(append(dst, `,"output_config":{"effort":`...), req.Effort)
-		dst = append(dst, '}')
-	}
+	dst = appendOutput(dst, req)
 	dst = appendTools(dst, req, marks)
 	dst = appendSystem(dst, req, marks)
 	dst = append(dst, `,"messages":[`...)
@@ -42,6 +39,25 @@ func appendRequest(dst []byte, req llm.Request) []byte {
 		dst = appendMessage(dst, m, marks.blocks[i], marks.field)
 	}
 	return append(dst, ']', '}')
+}
+
+// appendOutput appends how hard the model tries, and how long.
+func appendOutput(dst []byte, req llm.Request) []byte {
+	if req.Effort == "" && req.Budget <= 0 {
+		return dst
+	}
+	dst = append(dst, `,"output_config":{`...)
+	if req.Effort != "" {
+		dst = llm.AppendString(append(dst, `"effort":`...), req.Effort)
+	}
+	if req.Budget > 0 {
+		if req.Effort != "" {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `"task_budget":{"type":"tokens","total":`...)
+		dst = append(strconv.AppendInt(dst, int64(req.Budget), 10), '}')
+	}
+	return append(dst, '}')
 }
 
 // appendMessage appends m. marked is one more than the index of the block that carries a mark, 0 for none.

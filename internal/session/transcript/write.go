@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type Meta struct {
 	Program    string        // gofer's own version
 	Entrypoint string        // cli, sdk-cli, sdk-ts, …; "" is cli
 	Mask       *Mask         // nil: nothing is masked
+	Mirror     Mirror        // nil: nobody keeps a copy
 	NoSync     bool          // leave it to the system when records reach the device; a power cut may then lose the last seconds
 }
 
@@ -325,7 +327,24 @@ func (w *Writer) write(buf []byte) error {
 	if err == nil && n < len(buf) {
 		err = io.ErrShortWrite
 	}
+	if err == nil && w.meta.Mirror != nil {
+		w.meta.Mirror(w.path, lines(buf))
+	}
 	return err
+}
+
+// A Mirror is told what was written to a transcript, right after it was, in order. The records are only valid during the call.
+type Mirror func(path string, records []json.RawMessage)
+
+// lines splits what was written into its records.
+func lines(buf []byte) []json.RawMessage {
+	var list []json.RawMessage
+	for line := range bytes.Lines(buf) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 func (w *Writer) create() error {

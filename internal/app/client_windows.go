@@ -1,0 +1,5 @@
+package app
+
+import "os"
+
+func notifyBrokenPipes(chan<- os.Signal) {}
