@@ -139,7 +139,7 @@ func (l *loading) load(w Wanted) (*Plugin, error) {
 func (l *loading) entry(name, market string, k Known) *Entry {
 	m, read := l.markets[market]
 	if !read {
-		m, _ = readMarketplace(k.InstallLocation, catalogIn(k.Source))
+		m, _ = readKnown(k)
 		l.markets[market] = m
 	}
 	if m == nil {

@@ -18,11 +18,20 @@ func (s *Store) Marketplace(name string) (*Marketplace, Known, error) {
 	if !ok {
 		return nil, k, fmt.Errorf("the marketplace %q was not added; gofer plugin marketplace add does that%s", cut(name, 60), hint(sortedKeys(known)))
 	}
-	m, err := readMarketplace(k.InstallLocation, catalogIn(k.Source))
+	m, err := readKnown(k)
 	if err != nil {
 		return nil, k, fmt.Errorf("the marketplace %s cannot be read (gofer plugin marketplace update %s may mend it): %w", name, name, err)
 	}
 	return m, k, nil
+}
+
+// readKnown reads the copy of a marketplace. One that is a single file has no folder: what lies beside it belongs to others.
+func readKnown(k Known) (*Marketplace, error) {
+	m, err := readMarketplace(k.InstallLocation, catalogIn(k.Source))
+	if err == nil && k.Source.Kind == "url" {
+		m.Root = ""
+	}
+	return m, err
 }
 
 // catalogIn is the file of a marketplace in its repository, if it is not at the usual place.
@@ -89,7 +98,7 @@ func (s *Store) addMarketplace(ctx context.Context, src Source, wanted string) (
 	if err := edit(s.knownFile(), k, m.Name); err != nil {
 		return nil, err
 	}
-	return readMarketplace(location, catalogIn(src))
+	return readKnown(k)
 }
 
 // moveInto puts a new file or folder into a place, in one step where the system can: what was there is gone afterwards.
