@@ -99,7 +99,7 @@ func newSheet(c screen.Canvas, title string, tone theme.Style) *sheet {
 func (s *sheet) add(lines ...string) {
 	for _, l := range lines {
 		if l != "" {
-			l = " " + screen.Cut(l, s.c.Width-1, "…")
+			l = screen.Cut(" "+screen.Cut(l, s.c.Width-1, "…"), s.c.Width, "")
 		}
 		s.out.Lines = append(s.out.Lines, l)
 	}
@@ -107,6 +107,9 @@ func (s *sheet) add(lines ...string) {
 
 // field puts a field below, behind a label, with the caret in it.
 func (s *sheet) field(label string, f *Field) {
+	if most := max(s.c.Width-12, 0); screen.Width(label) > most {
+		label = screen.Cut(label, most, "") // a very narrow window: what is typed comes first
+	}
 	width := s.c.Width - 1 - screen.Width(label)
 	line, at := f.draw(s.c, width)
 	s.out.Cursor = &screen.Cursor{X: 1 + screen.Width(label) + at, Y: len(s.out.Lines)}
@@ -133,8 +136,11 @@ func (s *sheet) end() screen.Drawing {
 	if len(s.out.Lines) > s.c.Height {
 		s.out.Lines = s.out.Lines[:max(s.c.Height, 0)]
 	}
-	if s.out.Cursor != nil && s.out.Cursor.Y >= len(s.out.Lines) {
-		s.out.Cursor = nil
+	if s.out.Cursor != nil {
+		s.out.Cursor.X = max(min(s.out.Cursor.X, s.c.Width-1), 0)
+		if s.out.Cursor.Y >= len(s.out.Lines) {
+			s.out.Cursor = nil
+		}
 	}
 	return s.out
 }

@@ -182,7 +182,7 @@ func (m *Manager) items() []Item {
 	}
 	var out []Item
 	for _, it := range all {
-		if hasAll(it.Name+" "+it.Detail+" "+it.State, words) {
+		if hasAll(strings.ToLower(it.Name+" "+it.Detail+" "+it.State), words) {
 			out = append(out, it)
 		}
 	}

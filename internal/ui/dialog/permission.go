@@ -227,7 +227,11 @@ func (p *Permission) why(c screen.Canvas) []string {
 	if len(lines) > 3 {
 		lines = append(lines[:2], screen.Cut(lines[2], c.Width-1, "")+"…")
 	}
-	return append([]string{""}, c.Theme.Faint.Paint(strings.Join(lines, "\n")))
+	out := []string{""}
+	for _, line := range lines {
+		out = append(out, c.Theme.Faint.Paint(line))
+	}
+	return out
 }
 
 func (p *Permission) drawOptions(c screen.Canvas) []string {

@@ -41,6 +41,9 @@ type Picker struct {
 	list   cursor
 	found  []int
 	page   int
+	widest int      // of the first names: the width of their column
+	names  []string // of the rows, in small letters
+	texts  []string // names and details, likewise
 }
 
 // Done reports whether something was picked, or nothing is to be.
@@ -52,6 +55,11 @@ func (p *Picker) begin() {
 	}
 	p.begun = true
 	p.search()
+	for _, row := range p.Rows[:min(len(p.Rows), 200)] {
+		if row.Detail != "" {
+			p.widest = max(p.widest, screen.Width(oneLine(row.Name)))
+		}
+	}
 	for i, row := range p.Rows {
 		if row.Now {
 			p.list.at = i
@@ -62,13 +70,20 @@ func (p *Picker) begin() {
 // search finds the rows that have all words of the filter, in names before details.
 func (p *Picker) search() {
 	p.found = p.found[:0]
+	if len(p.names) != len(p.Rows) {
+		p.names, p.texts = make([]string, len(p.Rows)), make([]string, len(p.Rows))
+		for i, row := range p.Rows {
+			p.names[i] = strings.ToLower(row.Name)
+			p.texts[i] = p.names[i] + " " + strings.ToLower(row.Detail)
+		}
+	}
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
 	var late []int
-	for i, row := range p.Rows {
+	for i := range p.Rows {
 		switch {
-		case hasAll(row.Name, words):
+		case hasAll(p.names[i], words):
 			p.found = append(p.found, i)
-		case hasAll(row.Name+" "+row.Detail, words):
+		case hasAll(p.texts[i], words):
 			late = append(late, i)
 		}
 	}
@@ -76,11 +91,8 @@ func (p *Picker) search() {
 	p.list = cursor{}
 }
 
+// hasAll reports whether a text in small letters has all words.
 func hasAll(text string, words []string) bool {
-	if len(words) == 0 {
-		return true
-	}
-	text = strings.ToLower(text)
 	for _, w := range words {
 		if !strings.Contains(text, w) {
 			return false
@@ -194,7 +206,7 @@ func (p *Picker) View(c screen.Canvas) screen.Drawing {
 			p.other(s)
 			continue
 		}
-		s.add(drawRow(c, p.Rows[p.found[i]], i == p.list.at, c.Width-1, p.nameWidth(c)))
+		s.add(drawRow(c, p.Rows[p.found[i]], i == p.list.at, c.Width-1, min(p.widest, c.Width/2)))
 	}
 	if p.rows() == 0 {
 		s.add(c.Theme.Faint.Paint(firstText(p.Empty, c.T("Nothing fits."))))
@@ -239,17 +251,6 @@ func (p *Picker) drawLevels(c screen.Canvas, levels []string) string {
 		}
 	}
 	return strings.Join(out, "")
-}
-
-// nameWidth is the width of the column with the names.
-func (p *Picker) nameWidth(c screen.Canvas) int {
-	most := 0
-	for _, row := range p.Rows[:min(len(p.Rows), 200)] {
-		if row.Detail != "" {
-			most = max(most, screen.Width(oneLine(row.Name)))
-		}
-	}
-	return min(most, c.Width/2)
 }
 
 // drawRow is a row of a list: name, detail, and a note at the right edge.

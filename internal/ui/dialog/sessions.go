@@ -41,7 +41,8 @@ type Sessions struct {
 	done    bool
 	all     bool
 	rows    []Session
-	whole   bool // all rows are there
+	texts   []string // what the search looks at, in small letters
+	whole   bool     // all rows are there
 	err     error
 	filter  Field
 	list    cursor
@@ -60,6 +61,7 @@ type sessionsMsg struct {
 	of    *Sessions
 	all   bool
 	rows  []Session
+	texts []string
 	whole bool
 	err   error
 }
@@ -90,7 +92,11 @@ func (p *Sessions) load(most int) tea.Cmd {
 	all, list := p.all, p.List
 	return func() tea.Msg {
 		rows, err := list(all, most)
-		return sessionsMsg{p, all, rows, most == 0 || len(rows) < most, err}
+		texts := make([]string, len(rows))
+		for i, s := range rows {
+			texts[i] = strings.ToLower(s.Title + " " + s.Prompts + " " + s.Branch + " " + s.ID)
+		}
+		return sessionsMsg{p, all, rows, texts, most == 0 || len(rows) < most, err}
 	}
 }
 
@@ -102,7 +108,7 @@ func (p *Sessions) Update(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		at := p.chosenPath()
-		p.rows, p.whole, p.err = m.rows, m.whole, m.err
+		p.rows, p.whole, p.err, p.texts = m.rows, m.whole, m.err, m.texts
 		p.search()
 		p.keep(at)
 		if !m.whole && m.err == nil {
@@ -150,8 +156,8 @@ func (p *Sessions) chosen() *Session {
 func (p *Sessions) search() {
 	p.found = p.found[:0]
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
-	for i, s := range p.rows {
-		if hasAll(s.Title+" "+s.Prompts+" "+s.Branch+" "+s.ID, words) {
+	for i := range p.rows {
+		if len(words) == 0 || hasAll(p.texts[i], words) {
 			p.found = append(p.found, i)
 		}
 	}
@@ -239,6 +245,7 @@ func (p *Sessions) renamed(m renamedMsg) {
 	for i := range p.rows {
 		if p.rows[i].Path == m.path {
 			p.rows[i].Title = m.title
+			p.texts[i] += " " + strings.ToLower(m.title)
 		}
 	}
 }
