@@ -148,7 +148,7 @@ test('a burst of prompts is answered in order', { concurrency: true }, async (t)
   assert.equal(e.said(id), 'Yes.'.repeat(n));
 });
 
-test('an editor that never answers about files is done without', { concurrency: true }, async (t) => {
+test('an editor that does not know a file is done without', { concurrency: true }, async (t) => {
   const p = await place(t, 'turn\n  call Read {"file_path": "a.txt"}\nturn\n  text Done.\n', { 'a.txt': 'saved\n' });
   const e = await Editor.start(t, p, {
     capabilities: { fs: { readTextFile: true } },

@@ -150,6 +150,9 @@ func (t *teller) assistant(e event.Assistant) {
 
 // usage tells how full the model's window is.
 func (t *teller) usage(used int, cost *protocol.Cost) {
+	if used == t.talk.used && cost == nil {
+		return
+	}
 	t.tell(protocol.SessionUpdate{UsageUpdate: &protocol.SessionUsageUpdate{SessionUpdate: "usage_update", Used: used, Size: t.talk.Window(), Cost: cost}})
 	t.talk.used = used
 }
