@@ -103,7 +103,7 @@ func check(t *testing.T, what string, lines []string, width int) {
 func TestAStreamIsTheWholeText(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
-	for i := range 1500 {
+	for i := range 500 {
 		text := anything(r, r.IntN(80))
 		if i == 0 {
 			text = sample(t)
@@ -159,6 +159,49 @@ func TestFinishedPartsAreHandedOutAtOnce(t *testing.T) {
 			t.Errorf("after %q the tail is %q, want %q", step.write, got, step.tail)
 		}
 	}
+}
+
+func TestPartsAreTheText(t *testing.T) {
+	t.Parallel()
+	text := document(50_000) + "```go\n\n\n" + strings.Repeat("x\n\n", 5000) + "```\n\nend"
+	parts := Split(text, 4000)
+	if strings.Join(parts, "") != text || len(parts) < 8 {
+		t.Errorf("%d parts", len(parts))
+	}
+	c := canvas(80, colorprofile.NoTTY)
+	var lines []string
+	for _, p := range parts {
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, Render(c, p)...)
+	}
+	if got, want := strings.Join(lines, "\n"), strings.Join(Render(c, text), "\n"); got != want {
+		t.Errorf("the parts are drawn differently (%d and %d bytes)", len(got), len(want))
+	}
+	if got := Split("", 10); len(got) != 1 || got[0] != "" {
+		t.Errorf("nothing became %q", got)
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	f.Add("# a\n\n- b\n  c\n\n```go\nx\n", 40)
+	f.Add("| a | b |\n|---|:-:|\n| c | d |", 12)
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		c := canvas(1+max(width, -width)%200, colorprofile.TrueColor)
+		whole := Render(c, text)
+		check(t, fmt.Sprintf("%q", text), whole, c.Width)
+		var s Stream
+		var got []string
+		for i := range len(text) {
+			s.Write(text[i : i+1])
+			got = append(got, s.Stable(c)...)
+		}
+		s.Close()
+		if got = append(got, s.Stable(c)...); strings.Join(got, "\n") != strings.Join(whole, "\n") {
+			t.Errorf("%q at width %d:\nstream %q\nwhole  %q", text, c.Width, got, whole)
+		}
+	})
 }
 
 func shown(lines []string) string {

@@ -131,6 +131,9 @@ func subject(title string) string {
 	if !found || !strings.HasSuffix(verb, "ing") {
 		return title
 	}
+	if strings.HasPrefix(rest, "the ") { // such as "the todo list": the tool's name says it
+		return ""
+	}
 	return strings.TrimPrefix(rest, "for ")
 }
 
