@@ -31,7 +31,7 @@ func (e *engine) openLanguages() {
 	if set.LanguageServers {
 		known = lsp.Known()
 	}
-	all := lsp.Merge(languageServers(set.LSPServers), known)
+	all := lsp.Merge(append(languageServers(set.LSPServers), languageServers(e.pluginLanguages())...), known)
 	if len(all) == 0 {
 		return
 	}

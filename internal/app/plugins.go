@@ -322,7 +322,7 @@ func (e *engine) pluginSkills() []skill.Place {
 			list = append(list, at)
 		}
 		for _, part := range p.Commands {
-			at.Dir, at.Commands = part.Path, true
+			at.Dir, at.Commands, at.Name = part.Path, true, part.Name
 			list = append(list, at)
 		}
 	}

@@ -131,6 +131,9 @@ func (e *engine) applyPlugins() {
 	e.agents.mu.Lock()
 	e.agents.defs = nil
 	e.agents.mu.Unlock()
+	if e.skillsOn() {
+		e.skillCatalog().Replace(e.skillPlaces()...)
+	}
 	if e.servers.hub != nil && !e.flags.StrictMCP {
 		e.replacePluginServers()
 	}

@@ -43,7 +43,7 @@ type skillery struct {
 
 // skillsOn says whether there are skills in this run at all.
 func (e *engine) skillsOn() bool {
-	return !e.flags.NoSlash && (!e.flags.Bare || len(e.flags.Dirs.Values) > 0)
+	return !e.flags.NoSlash && (!e.flags.Bare || len(e.flags.Dirs.Values) > 0 || len(e.allPlugins()) > 0)
 }
 
 // skillCatalog is all skills that there are. It reads nothing before it is asked something.
@@ -101,7 +101,7 @@ func (e *engine) skillPlaces() []skill.Place {
 			}
 		}
 	}
-	return list
+	return append(list, e.pluginSkills()...)
 }
 
 // bundledSkills come with gofer.

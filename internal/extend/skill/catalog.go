@@ -48,6 +48,13 @@ func (c *Catalog) Add(places ...Place) {
 	c.loaded = false
 }
 
+// Replace puts other places in the place of Options.Places, after plugins were reloaded.
+func (c *Catalog) Replace(places ...Place) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.o.Places, c.loaded = places, false
+}
+
 // Reload lets everything be read anew when it is next asked for.
 func (c *Catalog) Reload() {
 	c.mu.Lock()

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ type Place struct {
 	Origin   Origin
 	Dir      string
 	Commands bool
+	Name     string            // of the one command, where Dir is its file and its name is another
 	Prefix   string            // of the names, without the colon: a plugin's name
 	Within   string            // links may not lead out of this folder; "": they may lead anywhere
 	Vars     map[string]string // further placeholders: ${CLAUDE_PLUGIN_ROOT}
@@ -37,7 +39,7 @@ func (c *Catalog) load(p Place) {
 	entries, err := os.ReadDir(p.Dir)
 	if err != nil && p.Commands && strings.HasSuffix(p.Dir, ".md") && !isDir(p.Dir) { // a plugin may name a single file
 		if real, err := filepath.EvalSymlinks(p.Dir); err == nil {
-			(&loader{Catalog: c, place: p, real: filepath.Dir(real)}).file(p.Dir, real, strings.TrimSuffix(filepath.Base(p.Dir), ".md"))
+			(&loader{Catalog: c, place: p, real: filepath.Dir(real)}).file(p.Dir, real, cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(p.Dir), ".md")))
 		}
 		return
 	}
