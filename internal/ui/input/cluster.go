@@ -97,7 +97,7 @@ func Clean(s string) string {
 		switch {
 		case invisible(r), r >= 0xE0000 && r <= 0xE007F && last != 0x1F3F4:
 			continue
-		case unicode.In(r, unicode.Mn, unicode.Me):
+		case isMark(r):
 			if marks++; marks > maxMarks {
 				continue
 			}
@@ -114,11 +114,22 @@ func Clean(s string) string {
 
 // foreign reports whether a text with this character needs a closer look.
 func foreign(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x300 && (steers(r) || r >= 0xE0000 || unicode.Is(unicode.Mn, r))
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || isMark(r) || steers(r)
+}
+
+// isMark reports whether a character joins the one before it. Most are told apart without a table.
+func isMark(r rune) bool {
+	if r < 0x300 || r >= 0x3100 && r < 0xa66f || r >= 0xac00 && r < 0xd7b0 {
+		return false
+	}
+	return unicode.In(r, unicode.Mn, unicode.Me)
 }
 
 // steers reports whether a character must not stand in the box.
 func steers(r rune) bool {
+	if r >= 0xa0 && (r < 0x61c || r > 0x61c && r < 0x200b || r > 0x206f && r != 0xfeff) {
+		return r >= 0xE0000 && r <= 0xE007F
+	}
 	return invisible(r) || r != '\n' && r != '\t' && screen.Clean(string(r)) != string(r)
 }
 

@@ -22,6 +22,9 @@ func (l *layout) fit(text string, width int) {
 	}
 }
 
+// farRows is how many rows are laid out anew after an edit before the old ones are taken as they are.
+const farRows = 256
+
 // edited follows a replacement: removed bytes at a place became inserted ones. text is the text after it.
 func (l *layout) edited(text string, at, removed, inserted int) {
 	if l.rows == nil {
@@ -50,7 +53,15 @@ func (l *layout) edited(text string, at, removed, inserted int) {
 		for k < len(old) && old[k]+delta < pos {
 			k++
 		}
-		if k < len(old) && old[k] >= at+removed && old[k]+delta == pos {
+		if k == len(old) || old[k] < at+removed {
+			continue
+		}
+		// Where rows meet the old ones all that follows is as it was. When they do not for long, as in a line without blanks, one row
+		// is left shorter than it could be, so that they do: what is far from the cursor must not make a key slow.
+		if old[k]+delta == pos || len(fresh) > farRows {
+			if old[k]+delta != pos {
+				fresh = append(fresh, pos)
+			}
 			rest = k
 			break
 		}

@@ -22,6 +22,15 @@ func (b *Box) previous(pos int) int {
 	return previousCluster(b.text, pos)
 }
 
+// align is the beginning of the character that a place is inside of, for places that were noted before the text changed.
+func (b *Box) align(pos int) int {
+	pos = min(pos, len(b.text))
+	if start := previousCluster(b.text, pos); nextCluster(b.text, start) > pos {
+		pos = start
+	}
+	return b.snap(pos)
+}
+
 // inWord reports whether the character that begins at a place belongs to a word.
 func (b *Box) inWord(pos int) bool {
 	if pos >= len(b.text) {

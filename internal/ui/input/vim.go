@@ -126,7 +126,7 @@ func (b *Box) leaveInsert() {
 	if !v.again {
 		v.insert = ""
 		if v.from <= b.cursor && b.cursor <= len(b.text) {
-			v.insert = strings.Clone(b.text[v.from:b.cursor])
+			v.insert = strings.Clone(b.text[b.align(v.from):b.cursor])
 		}
 	}
 	b.closePopup()

@@ -300,8 +300,8 @@ func (b *Box) put(c vimCommand) {
 
 // visualRange is what is selected.
 func (b *Box) visualRange() (from, to int) {
-	from, to = min(b.vim.anchor, b.cursor), max(b.vim.anchor, b.cursor)
-	from, to = min(from, len(b.text)), min(to, len(b.text))
+	anchor := b.align(b.vim.anchor)
+	from, to = min(anchor, b.cursor), max(anchor, b.cursor)
 	if b.vim.mode == vimLines {
 		return lineStart(b.text, from), lineEnd(b.text, to)
 	}
@@ -339,7 +339,7 @@ func (b *Box) runVisual(c vimCommand) {
 		b.replace(from, to, strings.TrimSuffix(piece, "\n"))
 		b.kill = old
 	case "o":
-		v.anchor, b.cursor = b.cursor, b.snap(min(v.anchor, len(b.text)))
+		v.anchor, b.cursor = b.cursor, b.align(v.anchor)
 	case "v", "V":
 		want := map[string]vimMode{"v": vimVisual, "V": vimLines}[c.key]
 		if v.mode == want {
