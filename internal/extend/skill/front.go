@@ -92,13 +92,18 @@ func quoteLines(text string) string {
 	for line := range strings.Lines(text) {
 		name, value, found := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
-		if !found || !plainName(name) || !stumbles(value) && !openBracket(value) {
+		if !found || !plainName(name) || !stumbles(value) && !(openBracket(value) && proseField(name)) {
 			b.WriteString(line)
 			continue
 		}
 		fmt.Fprintf(&b, "%s: '%s'\n", name, strings.ReplaceAll(value, "'", "''"))
 	}
 	return b.String()
+}
+
+// proseField names the fields that are meant as words, whatever they look like.
+func proseField(name string) bool {
+	return name == "argument-hint" || name == "argument_hint" || name == "description" || name == "when_to_use" || name == "when-to-use"
 }
 
 // openBracket reports a value such as "[file] [--all]", a hint that YAML takes for a broken list.
