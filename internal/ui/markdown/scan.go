@@ -365,18 +365,24 @@ const maxNested = 12
 
 // shallow takes the marks beyond maxNested off the beginning of a line.
 func shallow(text string) string {
-	count := 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == ' ':
-			continue
-		case c == '>', strings.IndexByte("-*+", c) >= 0 && strings.HasPrefix(text[i+1:], " "):
-		default:
-			return text
+	at := indentOf(text)
+	if at == len(text) || isRule(text[at:]) {
+		return text
+	}
+	for count := 0; at < len(text); count++ {
+		width := 1
+		if text[at] != '>' {
+			m, isItem := marker(text[at:])
+			if !isItem {
+				return text
+			}
+			width = m.width
 		}
-		if count++; count > maxNested && !isRule(strings.TrimLeft(text, " ")) {
-			return text[:i] + strings.TrimLeft(text[i:], ">-*+ ")
+		if count == maxNested {
+			return text[:at] + strings.TrimLeft(text[at:], ">-*+.)0123456789 ")
 		}
+		at = min(at+width, len(text))
+		at += indentOf(text[at:])
 	}
 	return text
 }
