@@ -52,14 +52,23 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, host Host, o Option
 	messages := make(chan message, 1024)
 	ended := make(chan error, 1)
 	go func() {
-		err := a.conn.read(in, func(m message) {
+		err := a.conn.read(in, func(m message) bool {
 			select {
 			case messages <- m:
+				return true
 			case <-ctx.Done():
+				return false
 			}
 		})
 		close(messages)
 		ended <- err
+	}()
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-a.conn.deaf:
+		}
+		a.conn.giveUp()
 	}()
 	err := a.take(ctx, messages, ended)
 	cancel(ErrGone)

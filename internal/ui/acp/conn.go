@@ -10,6 +10,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	protocol "github.com/coder/acp-go-sdk"
@@ -47,6 +48,8 @@ type conn struct {
 	deaf  chan struct{} // closed when nothing can be heard any more
 	wrote chan struct{} // closed when the writer has ended
 
+	written atomic.Int64 // lines
+
 	mu      sync.Mutex
 	cause   error
 	next    int
@@ -71,9 +74,29 @@ func (c *conn) write(out io.Writer) {
 				c.hangUp(fmt.Errorf("writing to the client: %w", err))
 				return
 			}
+			c.written.Add(1)
 		case <-c.dead:
 			return
 		}
+	}
+}
+
+// giveUp ends the connection when the client does not read any more. It is for the end, when nothing more is expected of it.
+func (c *conn) giveUp() {
+	for {
+		before := c.written.Load()
+		timer := time.NewTimer(flushWait)
+		select {
+		case <-c.dead:
+		case <-c.wrote:
+		case <-timer.C:
+			if len(c.lines) > 0 && c.written.Load() == before {
+				c.hangUp(ErrGone)
+			}
+			continue
+		}
+		timer.Stop()
+		return
 	}
 }
 
@@ -205,8 +228,8 @@ func (c *conn) deliver(m message) {
 	}
 }
 
-// read reads messages until the input ends. What is no message is answered with an error, and reading goes on.
-func (c *conn) read(in io.Reader, take func(message)) error {
+// read reads messages until the input ends, or take wants no more. What is no message is answered with an error, and reading goes on.
+func (c *conn) read(in io.Reader, take func(message) bool) error {
 	defer close(c.deaf)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -216,8 +239,8 @@ func (c *conn) read(in io.Reader, take func(message)) error {
 				c.reply(json.RawMessage("null"), nil, bad)
 			} else if m.Method == "" {
 				c.deliver(m)
-			} else {
-				take(m)
+			} else if !take(m) {
+				return nil
 			}
 		}
 		if errors.Is(err, io.EOF) {
