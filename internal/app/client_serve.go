@@ -10,7 +10,9 @@ import (
 	"os/signal"
 	"time"
 
+	"gofer/internal/event"
 	"gofer/internal/guard"
+	"gofer/internal/loop"
 	"gofer/internal/session/live"
 	"gofer/internal/session/transcript"
 	"gofer/internal/ui/control"
@@ -175,4 +177,20 @@ func mirrorTo(conn *control.Conn) transcript.Mirror {
 			conn.Write(append(line, '\n')) // a client that is gone is noticed by whoever writes next
 		}
 	}
+}
+
+// failedStart tells a program that reads a stream of a session that is not there: its result is what it waits for.
+func failedStart(w World, f Flags, p place, err error) error {
+	if f.Output != headless.StreamJSON || !errors.Is(err, transcript.ErrNotFound) {
+		return err
+	}
+	line, encodeErr := event.Encode(event.Result{Subtype: event.ErrorExecution, IsError: true, Errors: []string{err.Error()}, TerminalReason: string(loop.ModelError),
+		ModelUsage: map[string]event.ModelUsage{}, PermissionDenials: []event.Denied{}, FastModeState: "off"}, p.session, newID())
+	if encodeErr != nil {
+		return encodeErr
+	}
+	if _, writeErr := w.Stdout.Write(append(line, '\n')); writeErr != nil {
+		return writeErr
+	}
+	return err
 }

@@ -42,7 +42,7 @@ func run(ctx context.Context, w World, args []string) error {
 		return runUI(ctx, w, f, p, words) // the person picks the session
 	}
 	if err := p.resolveSession(f); err != nil {
-		return err
+		return failedStart(w, f, p, err)
 	}
 	if f.Rewind != "" {
 		return rewindFiles(ctx, w, f, p)

@@ -18,6 +18,7 @@ type Status struct {
 	Info   *Info        `json:"serverInfo,omitempty"`
 	Config Config       `json:"config"`
 	Scope  string       `json:"scope"`
+	Source string       `json:"source"` // the scope, or sdk for one inside the program that drives gofer
 	Tools  []ToolStatus `json:"tools,omitempty"`
 
 	Instructions string `json:"-"`
@@ -50,7 +51,13 @@ func (h *Hub) Status() []Status {
 func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Status{Name: s.cfg.Name, State: s.state, Scope: s.cfg.Scope, Config: s.cfg.hideSecrets()}
+	st := Status{Name: s.cfg.Name, State: s.state, Scope: s.cfg.Scope, Source: s.cfg.Scope, Config: s.cfg.hideSecrets()}
+	if s.cfg.Kind() == "sdk" {
+		st.Source = "sdk"
+		if s.known != nil && st.State == Pending {
+			st.State = Connected // the program that it lives in has just told what it has
+		}
+	}
 	if s.err != nil {
 		st.Error = s.err.Error()
 	}

@@ -1,0 +1,11 @@
+// All cases, in one process: the library is large, and the machines that test are small.
+import { describe } from 'node:test';
+import basics from './basics.cases.mjs';
+import control from './control.cases.mjs';
+import hooks from './hooks.cases.mjs';
+import permissions from './permissions.cases.mjs';
+import servers from './servers.cases.mjs';
+
+describe('the official client library', { concurrency: 3 }, () => {
+  for (const cases of [basics, permissions, hooks, servers, control]) cases();
+});
