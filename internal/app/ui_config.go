@@ -83,7 +83,7 @@ func (u *uiDesk) config(context.Context, string) tui.Action {
 func (u *uiDesk) settingSections(all []setting) []dialogs.Section {
 	snap := u.e.settings.Current()
 	set := dialogs.Section{Name: "Set", Intro: "What your settings files say.", Empty: "No file sets anything."}
-	every := dialogs.Section{Name: "All", Intro: "Everything that can be set. Space or Enter changes it for all projects, p for this project."}
+	every := dialogs.Section{Name: "All", Intro: "Everything that can be set. Space changes it for all projects, p for this project."}
 	for _, s := range all {
 		v, ok := snap.Value(s.key)
 		if !ok {
@@ -111,7 +111,7 @@ func (u *uiDesk) settingSections(all []setting) []dialogs.Section {
 }
 
 func (u *uiDesk) settingItem(s setting, v config.Value) dialogs.Item {
-	item := dialogs.Item{ID: s.key, Name: s.key, Detail: shortValue(v.JSON), State: "default", Tone: dialogs.Muted, Read: func() (dialogs.Page, error) { return u.settingPage(s, v), nil }}
+	item := dialogs.Item{ID: s.key, Name: s.key, Detail: firstOf(shortValue(v.JSON), "– "+s.about), State: "default", Tone: dialogs.Muted, Read: func() (dialogs.Page, error) { return u.settingPage(s, v), nil }}
 	if v.Set {
 		item.State, item.Tone = v.Origin.Layer.String(), dialogs.Info
 	}

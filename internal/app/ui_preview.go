@@ -33,7 +33,11 @@ func (u *uiPerson) preview(r guard.Request) dialogs.Page {
 	}
 	switch r.Tool {
 	case "Bash", "PowerShell":
-		return commandPage(text("command"), text("description"))
+		about := text("description")
+		if about == r.Title {
+			about = "" // the dialog says it already
+		}
+		return commandPage(text("command"), about)
 	case "Edit":
 		return u.editPage(text("file_path"), func(old string) string {
 			if text("old_string") == "" {

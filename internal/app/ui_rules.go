@@ -39,7 +39,7 @@ func (u *uiDesk) ruleSection(ctx context.Context, b guard.Behavior, name, intro 
 		}
 		item := dialogs.Item{ID: fmt.Sprintf("%s %d %s", name, i, r), Name: r.String(), Detail: r.Warning(), State: ruleOrigin(r, u.e.place.home), Tone: dialogs.Muted}
 		if removable(r.Source) {
-			item.Acts = []dialogs.Act{{Key: "d", Name: "delete", Confirm: fmt.Sprintf("Delete %s from %s?", r, r.Source), Do: func(string) (string, error) {
+			item.Acts = []dialogs.Act{{Key: "d", Name: "delete", Confirm: fmt.Sprintf("Delete %s (%s)?", r, sourceWord(r.Source)), Do: func(string) (string, error) {
 				return "The rule " + r.String() + " is gone.", u.changeRule(ctx, guard.RemoveRules, b, r, r.Source)
 			}}}
 		}
@@ -69,10 +69,22 @@ func ruleOrigin(r guard.Rule, home string) string {
 	if r.Origin != "" {
 		return shortHome(r.Origin, home)
 	}
-	if r.Source == guard.FromSession {
+	return sourceWord(r.Source)
+}
+
+// sourceWord is what people call a source of rules.
+func sourceWord(s guard.Source) string {
+	switch s {
+	case guard.FromSession:
 		return "this session"
+	case guard.FromLocal:
+		return "this project"
+	case guard.FromProject:
+		return "this project, for all"
+	case guard.FromUser:
+		return "everywhere"
 	}
-	return string(r.Source)
+	return string(s)
 }
 
 // removable are the sources that a person can change here.

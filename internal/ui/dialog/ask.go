@@ -50,7 +50,7 @@ func (a *Ask) View(c screen.Canvas) screen.Drawing {
 	s := newSheet(c, a.Title, c.Theme.Accent)
 	s.hint = c.T("Enter keep · Esc leave")
 	if a.Note != "" {
-		s.add(screen.Wrap(c.Theme.Faint.Paint(screen.Clean(a.Note)), c.Width-1)...)
+		s.add(screen.Wrap(c.Theme.Faint.Paint(screen.Clean(c.T(a.Note))), c.Width-1)...)
 	}
 	s.field(c.Theme.Accent.Paint("> "), &a.Field)
 	if a.err != nil {
@@ -111,7 +111,7 @@ func (d *Choice) View(c screen.Canvas) screen.Drawing {
 	}
 	from, to := d.list.window(len(d.Options), s.room(0))
 	for i := from; i < to; i++ {
-		text := strconv.Itoa(i+1) + " " + oneLine(d.Options[i])
+		text := strconv.Itoa(i+1) + " " + oneLine(c.T(d.Options[i]))
 		if i == d.list.at {
 			s.add(c.Theme.Selected.Paint("❯ " + text))
 		} else {

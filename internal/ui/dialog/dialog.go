@@ -88,7 +88,7 @@ type sheet struct {
 
 func newSheet(c screen.Canvas, title string, tone theme.Style) *sheet {
 	s := &sheet{c: c}
-	title = screen.Cut(oneLine(title), max(c.Width-6, 0), "…")
+	title = screen.Cut(oneLine(c.T(title)), max(c.Width-6, 0), "…")
 	rule := strings.Repeat("─", max(c.Width-screen.Width(title)-4, 0))
 	head := tone.Paint("── ") + tone.With(c.Theme.Strong).Paint(title) + tone.Paint(" "+rule)
 	s.out.Lines = append(s.out.Lines, screen.Cut(head, c.Width, ""))

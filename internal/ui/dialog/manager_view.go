@@ -68,7 +68,7 @@ func (m *Manager) drawList(s *sheet, below int) {
 	}
 	sec := m.sections[m.tab]
 	if sec.Intro != "" {
-		s.add(screen.Wrap(c.Theme.Faint.Paint(screen.Clean(sec.Intro)), c.Width-1)...)
+		s.add(screen.Wrap(c.Theme.Faint.Paint(screen.Clean(c.T(sec.Intro))), c.Width-1)...)
 	}
 	switch {
 	case m.finding:
@@ -78,7 +78,7 @@ func (m *Manager) drawList(s *sheet, below int) {
 	}
 	items := m.items()
 	if len(items) == 0 {
-		text := firstText(sec.Empty, c.T("There is nothing here."))
+		text := firstText(c.T(sec.Empty), c.T("There is nothing here."))
 		if m.filter.Text() != "" {
 			text = c.T("Nothing fits.")
 		}

@@ -269,17 +269,17 @@ func (p *Permission) always(c screen.Canvas) string {
 	var text string
 	switch {
 	case len(p.Rules) > 0 && p.Means != "":
-		text = c.F("Yes, always: %s; %s", oneLine(strings.Join(p.Rules, ", ")), p.Means)
+		text = c.F("Yes, always: %s; %s", oneLine(strings.Join(p.Rules, ", ")), c.T(p.Means))
 	case len(p.Rules) > 0:
 		text = c.F("Yes, always: %s", oneLine(strings.Join(p.Rules, ", ")))
 	default:
-		text = c.F("Yes, and %s", p.Means)
+		text = c.F("Yes, and %s", c.T(p.Means))
 	}
 	if p.Scope >= len(p.Scopes) {
 		return text
 	}
 	scope := p.Scopes[p.Scope]
-	where := scope.Name
+	where := c.T(scope.Name)
 	if scope.Kept != "" {
 		where += ", " + oneLine(scope.Kept)
 	}

@@ -187,7 +187,7 @@ func (p *Picker) View(c screen.Canvas) screen.Drawing {
 	s := newSheet(c, p.Title, c.Theme.Accent)
 	s.hint = c.T("Enter choose · type to search · Esc leave")
 	if p.Intro != "" {
-		s.add(screen.Wrap(c.Theme.Faint.Paint(screen.Clean(p.Intro)), c.Width-1)...)
+		s.add(screen.Wrap(c.Theme.Faint.Paint(screen.Clean(c.T(p.Intro))), c.Width-1)...)
 	}
 	if p.filter.Text() != "" {
 		s.field(c.Theme.Accent.Paint(c.T("Search: ")), &p.filter)
@@ -215,7 +215,7 @@ func (p *Picker) View(c screen.Canvas) screen.Drawing {
 		s.add(line)
 	}
 	if len(levels) > 0 {
-		s.add("", c.Theme.Faint.Paint(p.LevelName+" ")+p.drawLevels(c, levels))
+		s.add("", c.Theme.Faint.Paint(c.T(p.LevelName)+" ")+p.drawLevels(c, levels))
 	}
 	s.add(preview[:min(len(preview), s.room(0))]...)
 	return s.end()
@@ -233,7 +233,7 @@ func (p *Picker) preview(c screen.Canvas) []string {
 }
 
 func (p *Picker) other(s *sheet) {
-	label := oneLine(p.Other) + ": "
+	label := oneLine(s.c.T(p.Other)) + ": "
 	if p.atOther() {
 		s.field(s.c.Theme.Selected.Paint("❯ "+label), &p.own)
 		return
