@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,27 +71,7 @@ const (
 	mostMentionBytes = 50_000
 )
 
-// mentioned reads the resources that a prompt mentions as @server:uri, for the model to read beside it.
-func (e *engine) mentioned(ctx context.Context, text string) []llm.Block {
-	if !strings.Contains(text, "@") || e.servers.hub == nil {
-		return nil
-	}
-	var blocks []llm.Block
-	names := e.servers.hub.Names()
-	for _, word := range strings.Fields(text) {
-		server, uri, ok := strings.Cut(strings.TrimPrefix(word, "@"), ":")
-		if !ok || word[0] != '@' || !slices.Contains(names, server) {
-			continue
-		}
-		if len(blocks) == mostMentions {
-			break
-		}
-		uri = strings.TrimRight(uri, ".,;!?)")
-		blocks = append(blocks, e.readMentioned(ctx, server, uri)...)
-	}
-	return blocks
-}
-
+// readMentioned reads a resource that a prompt mentions as @server:uri.
 func (e *engine) readMentioned(ctx context.Context, server, uri string) []llm.Block {
 	ctx, cancel := context.WithTimeout(ctx, mentionWait)
 	defer cancel()
