@@ -23,6 +23,7 @@ type grammar struct {
 	regexps bool   // a slash where a value is expected begins a regular expression
 	tags    bool   // <name begins a tag where a value is expected
 	rust    bool   // 'a is a lifetime, name! a macro
+	shell   bool   // the first word of a command is one, and no other
 	wordy   bool   // a comment begins only where a word could
 	upper   bool   // names that begin with a capital letter are types
 }
@@ -132,6 +133,9 @@ func (p *pass) next() {
 		p.lifetime()
 	default:
 		p.value = c != ')' && c != ']' && c != '}'
+		if p.shell {
+			p.value = strings.IndexByte("|;&({!`", c) >= 0
+		}
 		p.at++
 	}
 }
@@ -233,9 +237,23 @@ func (p *pass) word() {
 	if !ok {
 		kind = p.guess(word)
 	}
+	if p.shell {
+		kind = p.command(kind, word)
+	}
 	p.span(start, p.at, kind)
-	p.value = kind == Keyword
+	p.value = kind == Keyword && (!p.shell || strings.Contains(" if then else elif do while until time exec ", " "+word+" "))
 	p.after = word
+}
+
+// command tells what a word of a shell command is: the first one is the command, and only there most keywords are keywords.
+func (p *pass) command(kind Kind, word string) Kind {
+	switch {
+	case kind == Keyword && (p.value || word == "in" || word == "do" || word == "then"):
+		return Keyword
+	case p.value && !strings.HasPrefix(p.line[p.at:], "="):
+		return Function
+	}
+	return Plain
 }
 
 // guess tells what a name that the language does not know is, by what stands around it.

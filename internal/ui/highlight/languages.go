@@ -31,8 +31,7 @@ func grammars() map[string]grammar {
 		"typescript ts tsx mts cts":      script,
 		"bash sh shell zsh console ksh fish shellscript shell-session": {
 			keywords: "if then else elif fi for in do done while until case esac function select return exit break continue local export readonly declare unset shift source alias set trap eval exec time",
-			types:    "echo printf cd pwd test read cat grep sed awk find ls mkdir rm cp mv git go make curl sudo docker npm",
-			lines:    hashes, wordy: true, letters: "-", sigils: "$",
+			lines:    hashes, wordy: true, shell: true, letters: "-", sigils: "$",
 			strings: []quote{{open: `"`, close: `"`, escape: '\\', lines: true}, {open: "'", close: "'", lines: true}},
 		},
 		"c h": {

@@ -89,13 +89,24 @@ func (b *blocks) inline(parent ast.Node, style theme.Style) string {
 
 func (b *blocks) write(out *strings.Builder, parent ast.Node, style theme.Style) {
 	t := b.c.Theme
+	var run strings.Builder // texts that follow each other: an address may go over several of them
+	flush := func() {
+		if run.Len() > 0 {
+			b.text(out, resolved(run.String()), style)
+			run.Reset()
+		}
+	}
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		switch n := n.(type) {
-		case *ast.Text:
-			b.text(out, resolved(string(n.Segment.Value(b.source))), style)
-			if n.SoftLineBreak() || n.HardLineBreak() {
+		if piece, ok := n.(*ast.Text); ok {
+			run.Write(piece.Segment.Value(b.source))
+			if piece.SoftLineBreak() || piece.HardLineBreak() {
+				flush()
 				out.WriteByte('\n')
 			}
+			continue
+		}
+		flush()
+		switch n := n.(type) {
 		case *ast.String:
 			b.text(out, resolved(string(n.Value)), style)
 		case *ast.CodeSpan:
@@ -114,6 +125,7 @@ func (b *blocks) write(out *strings.Builder, parent ast.Node, style theme.Style)
 			b.write(out, n, style)
 		}
 	}
+	flush()
 }
 
 // raw is text in which no sign has a meaning.

@@ -66,6 +66,7 @@ func TestColours(t *testing.T) {
 		{"[a.go](src/a.go)", th.Link.Paint("a.go") + th.Faint.Paint(" (src/a.go)")},
 		{"```go\nreturn 1\n```", "  " + th.Keyword.Paint("return") + " " + th.Number.Paint("1")},
 		{"see http://x.org/a.", "see \x1b]8;;http://x.org/a\x1b\\" + th.Link.Paint("http://x.org/a") + "\x1b]8;;\x1b\\."},
+		{"at https://x.org/a_b*c_d.", "at \x1b]8;;https://x.org/a_b*c_d\x1b\\" + th.Link.Paint("https://x.org/a_b*c_d") + "\x1b]8;;\x1b\\."},
 		{"snake_case_name and 2*3*4", "snake_case_name and 2" + th.Italic.Paint("3") + "4"},
 		{"&#27;[31m &#x202e;x", "[31m x"},
 		{"\x1b[31mred\x1b]0;t\x07", "red"},
