@@ -1,6 +1,9 @@
 package highlight
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // These are the languages that are not made of words: formats of data and of text. Each reads a line by its shape.
 
@@ -239,7 +242,8 @@ func readMake(line string, state State) ([]Span, State) {
 		if dollar < 0 || i+dollar+1 >= len(line) {
 			break
 		}
-		start, end := i+dollar, i+dollar+2
+		_, size := utf8.DecodeRuneInString(line[i+dollar+1:])
+		start, end := i+dollar, i+dollar+1+size
 		if c := line[start+1]; c == '(' || c == '{' {
 			if closing := strings.IndexAny(line[start:], ")}"); closing > 0 {
 				end = start + closing + 1
