@@ -84,7 +84,7 @@ func (r *reader) read(line string, state State) ([]Span, State) {
 			return p.spans, p.state
 		}
 	}
-	if r.hash {
+	if r.hash && p.at == 0 {
 		p.directive()
 	}
 	for p.at < len(line) && p.state == 0 {
