@@ -29,13 +29,15 @@ func wantsUI(w World, f Flags) bool {
 func runUI(ctx context.Context, w World, f Flags, p place, prompt string) error {
 	bindings, problems := keys.Load(filepath.Join(p.config, "keybindings.json"))
 	t := &terminalUI{world: w, keys: bindings}
-	index := fileindex.New(p.cwd, nil)
+	others := &mentionable{engine: t.engine}
+	index := fileindex.New(p.cwd, others.hides)
 	defer index.Close()
 	box := input.New(bindings)
 	box.History = &input.History{Path: filepath.Join(p.config, "history.jsonl"), Project: p.cwd, Session: p.session}
 	box.Home, box.Dir = p.home, t.dir(p.cwd)
 	box.Sources.Files = index
-	box.Sources.Others = t.mentions
+	box.Sources.Others = others.list
+	box.Images = pictures{w}
 	return tui.Run(ctx, tui.Options{
 		In: w.Stdin, Out: w.Stdout, Env: w.Env, Self: terminalWatcher(w), Version: Version, Dir: shortHome(p.cwd, p.home), Prompt: prompt,
 		Keys: bindings, Box: box, Look: firstLook(w, f, p),
@@ -99,19 +101,6 @@ func (t *terminalUI) dir(start string) func() string {
 		}
 		return start
 	}
-}
-
-// mentions are the agents and resources that @ can name.
-func (t *terminalUI) mentions() []input.Other {
-	e := t.engine()
-	if e == nil {
-		return nil
-	}
-	var list []input.Other
-	for _, name := range e.definitions().Names() {
-		list = append(list, input.Other{Name: "agent-" + name, Help: "agent"})
-	}
-	return list
 }
 
 // chosen is the place of the session that the flags name. Where they name none to go on with, the person picks one.
