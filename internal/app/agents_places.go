@@ -71,8 +71,8 @@ func (e *engine) projectAgents() []agents.Source {
 		return nil
 	}
 	var list []agents.Source
-	root := prompt.ProjectRoot(e.place.cwd)
-	for dir := e.place.cwd; ; dir = filepath.Dir(dir) {
+	root := prompt.ProjectRoot(e.place.configRoot())
+	for dir := e.place.configRoot(); ; dir = filepath.Dir(dir) {
 		list = append(list, agents.Source{Origin: agents.Project, Dir: filepath.Join(dir, ".claude", "agents")})
 		if dir == root || dir == filepath.Dir(dir) || !strings.HasPrefix(dir, root) {
 			return list

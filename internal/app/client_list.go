@@ -109,7 +109,7 @@ func (e *engine) updateSettingsRequest(_ context.Context, r struct {
 		return nil, errors.New("update_settings keys not allowed: " + strings.Join(other, ", "))
 	case !isText:
 		return nil, fmt.Errorf("update_settings: %s must be a text", key)
-	case !e.flags.readsSource(short):
+	case !e.readsSource(short):
 		return nil, fmt.Errorf("update_settings: this session does not read %s (--setting-sources)", r.Source)
 	}
 	if err := e.settings.Set(layer, key, value); err != nil {

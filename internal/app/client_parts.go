@@ -34,9 +34,12 @@ func (e *engine) planReminder(ours string) string {
 		"\n\nWhen the plan is complete, write it to the plan file or pass it on, and call ExitPlanMode."
 }
 
-// readsSource says whether a kind of settings file counts.
-func (f *Flags) readsSource(name string) bool {
-	return f.Sources == nil || slices.Contains(splitList(*f.Sources), name)
+// ruleRoot is the folder that a rule of settings is relative to. Rules of a project whose settings lie elsewhere are about the working directory all the same.
+func (e *engine) ruleRoot(root string) string {
+	if e.place.root != "" && root == e.place.root {
+		return e.place.cwd
+	}
+	return root
 }
 
 // memoryPaths is where memories are kept, for a program that shows them.

@@ -55,7 +55,7 @@ func (e *engine) hookFacts() hook.Facts {
 	if mode == "" {
 		mode = guard.Default
 	}
-	return hook.Facts{SessionID: e.place.session, TranscriptPath: e.place.transcript(), Cwd: e.dir.Cwd(), ProjectDir: e.place.cwd,
+	return hook.Facts{SessionID: e.place.session, TranscriptPath: e.place.transcript(), Cwd: e.dir.Cwd(), ProjectDir: e.place.configRoot(),
 		PermissionMode: string(mode), PromptID: e.promptID.Load().(string), Effort: e.brain.request().Effort}
 }
 

@@ -92,7 +92,7 @@ func (e *engine) serverEnv() []string {
 	for name, value := range e.settings.Current().Settings.Env {
 		env = append(env, name+"="+value)
 	}
-	return append(env, "CLAUDE_PROJECT_DIR="+e.place.cwd)
+	return append(env, "CLAUDE_PROJECT_DIR="+e.place.configRoot())
 }
 
 // waitForServers waits until all servers are connected or have failed, and tells which have failed.

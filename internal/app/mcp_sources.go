@@ -84,7 +84,7 @@ func (e *engine) lookupEnv(name string) (string, bool) {
 		return v, true
 	}
 	if name == "CLAUDE_PROJECT_DIR" {
-		return e.place.cwd, true
+		return e.place.configRoot(), true
 	}
 	return e.world.lookup(name)
 }
@@ -146,7 +146,7 @@ func settingsServer(name string, m config.MCPServer) mcp.Config {
 
 // projectFile reads .mcp.json. Its servers run only as far as the folder is trusted.
 func (e *engine) projectFile() []mcp.Config {
-	file := filepath.Join(e.place.cwd, ".mcp.json")
+	file := filepath.Join(e.place.configRoot(), ".mcp.json")
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

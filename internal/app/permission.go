@@ -93,7 +93,7 @@ func (e *engine) guardRules(snap *config.Snapshot) ([]guard.Rule, error) {
 				fmt.Fprintln(e.world.Stderr, text)
 				continue
 			}
-			rule.Behavior, rule.Source, rule.Root, rule.Origin = list, guard.Source(r.Origin.Layer.Source()), r.Root, r.Origin.String()
+			rule.Behavior, rule.Source, rule.Root, rule.Origin = list, guard.Source(r.Origin.Layer.Source()), e.ruleRoot(r.Root), r.Origin.String()
 			rules = append(rules, rule)
 		}
 	}

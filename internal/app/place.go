@@ -14,6 +14,7 @@ import (
 // A place is where a run happens and where it keeps its files.
 type place struct {
 	cwd     string // the working directory at the start, absolute
+	root    string // the folder whose settings, agents, skills and servers are the project's, if it is another one
 	home    string
 	config  string // CONFIG
 	chosen  bool   // the environment chose it
@@ -33,7 +34,7 @@ func newPlace(w World, f Flags) (place, error) {
 	if err != nil {
 		home = cwd // a service without a home: its state stays here
 	}
-	p := place{cwd: cwd, home: home, session: f.SessionID}
+	p := place{cwd: cwd, root: f.ConfigRoot, home: home, session: f.SessionID}
 	p.config, p.chosen = config.ConfigDir(w.Env, home)
 	if p.session == "" {
 		p.session = uuid.NewString()
@@ -42,6 +43,9 @@ func newPlace(w World, f Flags) (place, error) {
 	}
 	return p, nil
 }
+
+// configRoot is the folder in which the project's settings and whatever else it brings along are looked for.
+func (p place) configRoot() string { return firstOf(p.root, p.cwd) }
 
 // projectDir holds what gofer keeps about the project.
 func (p place) projectDir() string { return transcript.Root(p.config).Project(p.cwd) }

@@ -12,7 +12,7 @@ import (
 
 // openSettings reads the settings, as far as the project may be trusted.
 func (e *engine) openSettings() (*config.Store, error) {
-	o := config.Options{ConfigDir: e.place.config, ProjectDir: e.place.cwd, Flag: e.flags.Settings, ManagedJSON: e.flags.Managed}
+	o := config.Options{ConfigDir: e.place.config, ProjectDir: e.place.configRoot(), Flag: e.flags.Settings, ManagedJSON: e.flags.Managed}
 	if e.flags.Sources != nil {
 		sources, err := config.ParseSources(*e.flags.Sources)
 		if err != nil {
@@ -45,7 +45,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 	snap := store.Current()
 	ofAgents := append(e.agentSurfaces(), e.skillSurfaces()...)
 	ofAgents = append(ofAgents, e.pluginSurfaces(snap)...)
-	_, noServers := os.Lstat(filepath.Join(e.place.cwd, ".mcp.json"))
+	_, noServers := os.Lstat(filepath.Join(e.place.configRoot(), ".mcp.json"))
 	if len(snap.Withheld) == 0 && len(ofAgents) == 0 && noServers != nil {
 		return nil
 	}
@@ -55,18 +55,18 @@ func (e *engine) grantTrust(store *config.Store) error {
 		surfaces = append(surfaces, trust.Surface(s))
 	}
 	surfaces = append(surfaces, ofAgents...)
-	state, err := keeper.Check(e.place.cwd, surfaces)
+	state, err := keeper.Check(e.place.configRoot(), surfaces)
 	if err != nil {
 		fmt.Fprintf(e.world.Stderr, "This folder counts as not trusted, because what was accepted cannot be read: %v\n", err)
 	}
-	if state.Verdict != trust.Trusted && e.askTrust != nil && e.askTrust(e.place.cwd, state, trust.Names(surfaces)) {
-		if err := keeper.Accept(e.place.cwd, surfaces); err != nil {
+	if state.Verdict != trust.Trusted && e.askTrust != nil && e.askTrust(e.place.configRoot(), state, trust.Names(surfaces)) {
+		if err := keeper.Accept(e.place.configRoot(), surfaces); err != nil {
 			return fmt.Errorf("the trust in this folder could not be kept: %w", err)
 		}
 		state = trust.State{Verdict: trust.Trusted}
 	}
 	if state.Pin {
-		if err := keeper.Pin(e.place.cwd, surfaces); err != nil {
+		if err := keeper.Pin(e.place.configRoot(), surfaces); err != nil {
 			fmt.Fprintf(e.world.Stderr, "What is trusted in this folder could not be recorded: %v\n", err)
 		}
 	}

@@ -52,7 +52,7 @@ func (e *engine) skillCatalog() *skill.Catalog {
 	s.once.Do(func() {
 		o := skill.Options{Places: e.skillPlaces(), Bundled: e.bundledSkills(), More: e.serverSkills, Cwd: e.place.cwd}
 		if !e.flags.Bare && !e.flags.SafeMode && e.readsSource("project") {
-			o.Root = e.place.cwd
+			o.Root = e.place.configRoot()
 		}
 		s.catalog = skill.New(o)
 	})
@@ -86,8 +86,8 @@ func (e *engine) skillPlaces() []skill.Place {
 		add(skill.User, e.place.config, "")
 	}
 	if !e.flags.Bare && !e.flags.SafeMode && e.readsSource("project") {
-		root := prompt.ProjectRoot(e.place.cwd)
-		for dir := e.place.cwd; ; dir = filepath.Dir(dir) {
+		root := prompt.ProjectRoot(e.place.configRoot())
+		for dir := e.place.configRoot(); ; dir = filepath.Dir(dir) {
 			add(skill.Project, filepath.Join(dir, ".claude"), root)
 			if dir == root || dir == filepath.Dir(dir) || !strings.HasPrefix(dir, root) {
 				break

@@ -54,10 +54,11 @@ func (e *engine) styleSources() []outstyle.Source {
 	}
 	list = append(list, e.pluginStyles()...)
 	if !e.flags.Bare && !e.flags.SafeMode && e.readsSource("project") {
-		root := prompt.ProjectRoot(e.place.cwd)
+		here := e.place.configRoot()
+		root := prompt.ProjectRoot(here)
 		list = append(list, outstyle.Source{Path: filepath.Join(root, ".claude", "output-styles")})
-		if root != e.place.cwd {
-			list = append(list, outstyle.Source{Path: filepath.Join(e.place.cwd, ".claude", "output-styles")})
+		if root != here {
+			list = append(list, outstyle.Source{Path: filepath.Join(here, ".claude", "output-styles")})
 		}
 	}
 	return list

@@ -3,9 +3,11 @@ import { describe } from 'node:test';
 import basics from './basics.cases.mjs';
 import control from './control.cases.mjs';
 import hooks from './hooks.cases.mjs';
+import options from './options.cases.mjs';
 import permissions from './permissions.cases.mjs';
 import servers from './servers.cases.mjs';
+import sessions from './sessions.cases.mjs';
 
 describe('the official client library', { concurrency: 3 }, () => {
-  for (const cases of [basics, permissions, hooks, servers, control]) cases();
+  for (const cases of [basics, permissions, hooks, servers, control, sessions, options]) cases();
 });
