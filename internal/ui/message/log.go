@@ -21,6 +21,7 @@ type Log struct {
 	bytes   int
 	calls   map[string]*Call // that have no entry yet
 	order   []string         // of their beginning
+	failed  string           // what gofer itself said in the place of the last reply
 }
 
 const (
@@ -99,7 +100,9 @@ func (l *Log) Add(e event.Event) {
 			}
 			l.settle(k, "", 0)
 		}
-		l.notice(e, e.IsError || len(e.Errors) > 0)
+		said := l.failed != "" && (e.Result != nil && *e.Result == l.failed || strings.Join(e.Errors, "\n") == l.failed)
+		l.notice(e, (e.IsError || len(e.Errors) > 0) && !said)
+		l.failed = ""
 	case event.HookResponse:
 		l.notice(e, true)
 	case event.Retry, event.Voided, event.Fallback, event.Boundary, event.Info, event.TaskStarted, event.TaskNotice:
@@ -142,6 +145,9 @@ func (l *Log) assistant(e event.Assistant) {
 	for _, b := range e.Message.Content {
 		switch b.Kind {
 		case llm.Text:
+			if l.failed = ""; e.Message.Model == event.Synthetic {
+				l.failed = b.Text
+			}
 			for i, part := range markdown.Split(b.Text, chunkSize) {
 				if strings.TrimSpace(part) != "" {
 					l.add(&Entry{kind: ofAnswer, text: part, depth: depth(e.Parent), joined: i > 0})

@@ -238,3 +238,51 @@ func TestHugeOutputsCostLittle(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 }
+
+func TestAFailureIsToldOnce(t *testing.T) {
+	t.Parallel()
+	var log Log
+	text := "API Error: 500"
+	log.Add(event.Assistant{Message: event.AssistantMessage{Model: event.Synthetic, Content: []llm.Block{llm.TextBlock(text)}}})
+	log.Add(event.Result{IsError: true, Result: &text})
+	if log.End() != 1 {
+		t.Errorf("%d entries", log.End())
+	}
+	log.Add(event.Result{IsError: true, Errors: []string{"another one"}})
+	if log.End() != 2 {
+		t.Errorf("%d entries", log.End())
+	}
+}
+
+func TestALogIsBoundedAndKeepsItsNumbers(t *testing.T) {
+	t.Parallel()
+	var log Log
+	text := strings.Repeat("word ", 1400)
+	for i := range 12_000 {
+		log.add(&Entry{kind: ofOutput, text: text, depth: i})
+	}
+	if log.bytes > maxLog || log.First() == 0 || log.End() != 12_000 {
+		t.Errorf("%d bytes, entries %d to %d", log.bytes, log.First(), log.End())
+	}
+	if e := log.At(11_000); e.depth != 11_000 {
+		t.Errorf("entry 11000 is %d", e.depth)
+	}
+}
+
+func TestLongTextsBecomeManyEntriesAndLoseNothing(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"lines": numbered(5000), "one line": strings.Repeat("你好", 20_000), "short": "a", "mixed": strings.Repeat("x", 30_000) + "\n" + numbered(500)} {
+		var log Log
+		log.addText(ofOutput, strings.TrimRight(text, "\n"), 0, false)
+		var got strings.Builder
+		for i := log.First(); i < log.End(); i++ {
+			if len(log.At(i).text) > 2*chunkSize {
+				t.Errorf("%s: an entry of %d bytes", name, len(log.At(i).text))
+			}
+			got.WriteString(log.At(i).text)
+		}
+		if strip := strings.NewReplacer("\n", "").Replace; strip(got.String()) != strip(text) {
+			t.Errorf("%s: %d bytes became %d", name, len(text), got.Len())
+		}
+	}
+}
