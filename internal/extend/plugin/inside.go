@@ -20,7 +20,7 @@ func inside(root, name string) (string, error) {
 	if !within(root, joined) {
 		return "", fmt.Errorf("the path %q leads out of the plugin's folder", cut(name, 100))
 	}
-	real, err := filepath.EvalSymlinks(joined)
+	real, err := resolve(root, joined)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s: %w", cut(name, 100), fs.ErrNotExist)
 	}
@@ -31,6 +31,24 @@ func inside(root, name string) (string, error) {
 		return "", fmt.Errorf("the path %q is a link that leads out of the plugin's folder", cut(name, 100))
 	}
 	return real, nil
+}
+
+// resolve follows the links of a path below a folder that has none in its own name: only what lies below needs to be looked at.
+func resolve(root, path string) (string, error) {
+	for end := len(strings.TrimSuffix(root, string(filepath.Separator))); end < len(path); {
+		next := strings.IndexByte(path[end+1:], filepath.Separator)
+		if end += 1 + next; next < 0 {
+			end = len(path)
+		}
+		info, err := os.Lstat(path[:end])
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return filepath.EvalSymlinks(path)
+		}
+	}
+	return path, nil
 }
 
 func within(root, path string) bool {

@@ -31,6 +31,12 @@ var user = plugin.Place{Scope: "user"}
 // put writes files below a folder: name, content, name, content …
 func put(t *testing.T, dir string, files ...string) string {
 	t.Helper()
+	writeFiles(t, dir, files...)
+	return dir
+}
+
+func writeFiles(t testing.TB, dir string, files ...string) {
+	t.Helper()
 	for i := 0; i < len(files); i += 2 {
 		file := filepath.Join(dir, filepath.FromSlash(files[i]))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -40,7 +46,6 @@ func put(t *testing.T, dir string, files ...string) string {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
 // gitIn runs git in a folder.
