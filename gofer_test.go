@@ -19,6 +19,7 @@ import (
 	"gofer/internal/guard/sandbox"
 	"gofer/internal/llm/script"
 	"gofer/internal/proc"
+	"gofer/internal/ui/tui/tty"
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +28,9 @@ func TestMain(m *testing.M) {
 	}
 	if sandbox.IsHelper(os.Args) {
 		os.Exit(sandbox.Help())
+	}
+	if tty.IsWatcher(os.Args) {
+		os.Exit(tty.Watch())
 	}
 	if tools := os.Getenv("GOFER_TEST_MCP"); tools != "" {
 		os.Exit(serveTestTools(tools))

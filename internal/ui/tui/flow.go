@@ -133,6 +133,9 @@ func (f *flow) settle(c screen.Canvas) {
 	for len(f.tools) > 0 && f.tools[0].ended {
 		k := f.tools[0].Call
 		f.tools = f.tools[1:]
+		if isStepTool(k.Name) && k.State == message.Done && !k.Display.Failed {
+			continue // the panel of steps shows what came of it
+		}
 		if (&message.Looks{}).Take(k) {
 			f.looks = append(f.looks, k)
 			continue

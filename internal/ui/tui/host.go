@@ -69,8 +69,6 @@ type Host struct {
 	Remember func(ctx context.Context, file, text string) error
 	// StatusLine runs the user's command for the status line. nil: there is none.
 	StatusLine func(ctx context.Context) (string, error)
-	// Verbose makes the view of the whole conversation (Ctrl-O). nil: there is none.
-	Verbose func(context.Context) Action
 	// Close ends the session and everything around it. It is called once, when the UI goes on to another session or ends.
 	Close func()
 }

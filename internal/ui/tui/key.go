@@ -11,6 +11,7 @@ import (
 	"gofer/internal/ui/input"
 	"gofer/internal/ui/keys"
 	"gofer/internal/ui/tui/tty"
+	"gofer/internal/ui/verbose"
 )
 
 // key takes a key: the dialog on top has it, else the prompt box.
@@ -73,9 +74,7 @@ func (m *model) do(a keys.Action) tea.Cmd {
 	case keys.ToggleTodos:
 		return m.toggleSteps()
 	case keys.ToggleTranscript:
-		if m.host != nil {
-			return m.later(m.host.Verbose)
-		}
+		return m.open(verbose.New(&m.log), nil)
 	case keys.CycleMode:
 		return m.nextMode()
 	case keys.Background:

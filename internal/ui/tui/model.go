@@ -10,6 +10,7 @@ import (
 
 	"gofer/internal/ui/input"
 	"gofer/internal/ui/keys"
+	"gofer/internal/ui/message"
 	"gofer/internal/ui/paint"
 	"gofer/internal/ui/screen"
 	"gofer/internal/ui/theme"
@@ -59,6 +60,7 @@ type model struct {
 	statusOn statusRun
 
 	flow  flow
+	log   message.Log // everything, for the view of the whole conversation
 	turn  turn
 	queue []queued
 	jobs  jobs

@@ -22,7 +22,7 @@ func (m *model) opened(msg hostMsg) tea.Cmd {
 	m.turn, m.queue, m.jobs, m.steps, m.status, m.statusOn = turn{}, nil, nil, nil, "", statusRun{}
 	m.flow.end(m.canvas())
 	m.flow.tools = nil
-	m.used = 0
+	m.used, m.log = 0, message.Log{}
 	m.takeOver(msg.lookedUpMsg)
 	m.welcome()
 	for _, e := range m.host.Past {

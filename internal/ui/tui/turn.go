@@ -2,7 +2,6 @@ package tui
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,6 +23,7 @@ type turn struct {
 	thinking bool
 	bytes    int    // of the replies so far, from which tokens are estimated
 	note     string // why it takes long: a retry, a compaction
+	said     string // what gofer itself has said in the place of a reply
 }
 
 // A queued message was sent, and the model has not seen it yet.
@@ -97,6 +97,7 @@ func (m *model) events(msg eventsMsg) tea.Cmd {
 
 // event takes one event. It returns whether what the host tells may have changed.
 func (m *model) event(e event.Event) (changed bool) {
+	m.log.Add(e)
 	c := m.canvas()
 	switch e := e.(type) {
 	case event.Init:
@@ -201,7 +202,11 @@ func agentType(e event.ToolBegun) string {
 
 // isStepTool reports whether a tool changes the list of steps.
 func isStepTool(name string) bool {
-	return name == "TodoWrite" || strings.HasPrefix(name, "Task")
+	switch name {
+	case "TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet":
+		return true
+	}
+	return false
 }
 
 func (m *model) delta(e event.Delta) {
@@ -226,6 +231,7 @@ func (m *model) assistant(e event.Assistant) {
 		case llm.Text:
 			if e.Message.Model == event.Synthetic {
 				m.showFirst()
+				m.turn.said = b.Text
 			}
 			if m.flow.text == nil {
 				m.flow.write(c, b.Text) // it did not stream
@@ -266,7 +272,9 @@ func (m *model) ended(r event.Result) {
 		m.flow.block(c, message.Interrupted(c))
 	case r.IsError:
 		m.showFirst()
-		m.flow.block(c, message.Failure(c, r))
+		if r.Result == nil || *r.Result != m.turn.said {
+			m.flow.block(c, message.Failure(c, r))
+		}
 	}
 	if len(m.queue) > 0 {
 		m.turn = turn{began: time.Now()}
