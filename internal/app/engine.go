@@ -261,7 +261,7 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 	return append(list, shell.Tools(shell.Env{
 		Runner: e.runner, Dir: d.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
 		KeepCwd: d.owner == "", Owner: d.owner, AllowedDirs: e.dirsAt(d.dir.Cwd), ReadOnly: shellsyntax.ReadOnly,
-		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, Environ: e.world.environ, EnvExtra: e.envAt(d.dir.Cwd), Wrap: e.wrapAt(d.dir.Cwd), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: func() string { return e.hooks.EnvFile() },
+		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, Environ: e.world.environ, EnvExtra: e.envAt(d.dir.Cwd), Wrap: e.wrapAt(d.dir.Cwd), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: e.shellPrelude,
 		UserShell: e.userShell, Notify: e.notifier(d),
 	})...)
 }

@@ -268,6 +268,18 @@ func (e *engine) pluginHooks() []hook.Group {
 	return groups
 }
 
+// shellPrelude is what stands before every shell command: what hooks left, and the programs of plugins behind all others, so that none of
+// them takes the place of one that the user knows.
+func (e *engine) shellPrelude() string {
+	text := e.hooks.EnvFile()
+	for _, p := range e.allPlugins() {
+		if p.Bin != "" {
+			text += `PATH="$PATH":'` + strings.ReplaceAll(p.Bin, "'", `'\''`) + "'\n"
+		}
+	}
+	return text
+}
+
 const scopePlugin = "plugin"
 
 // pluginServers are the MCP servers of plugins.

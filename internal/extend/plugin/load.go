@@ -106,7 +106,7 @@ func (l *loader) manifests(own Manifest, found bool, e *Entry) ([]Manifest, erro
 
 // hasParts reports whether the folder looks like a plugin without a manifest.
 func (l *loader) hasParts() bool {
-	for _, name := range []string{"commands", "agents", "skills", "hooks/hooks.json", ".mcp.json", ".lsp.json", "output-styles"} {
+	for _, name := range []string{"commands", "agents", "skills", "hooks/hooks.json", ".mcp.json", ".lsp.json", "output-styles", "bin"} {
 		if _, err := inside(l.Root, name); err == nil {
 			return true
 		}

@@ -36,6 +36,10 @@ func (l *loader) parts(manifests []Manifest) {
 			l.addPath(k.name, Part{Path: k.folder}, true, k.into)
 		}
 	}
+	var bin []Part
+	if l.addPath("bin", Part{Path: "bin"}, true, &bin); len(bin) == 1 && isDir(bin[0].Path) {
+		l.Bin = bin[0].Path
+	}
 	l.hooks(manifests)
 	l.Servers = l.servers("mcpServers", ".mcp.json", manifests, func(m Manifest) json.RawMessage { return m.MCPServers })
 	l.Languages = l.servers("lspServers", ".lsp.json", manifests, func(m Manifest) json.RawMessage { return m.LSPServers })

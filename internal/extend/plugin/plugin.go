@@ -36,6 +36,8 @@ type Plugin struct {
 	Agents   []Part
 	Styles   []Part
 
+	Bin string // a folder of programs that shell commands may call by name; "": none
+
 	Hooks     []json.RawMessage          // objects of events, each as "hooks" in the settings
 	Servers   map[string]json.RawMessage // MCP servers by their own name, variables expanded
 	Languages map[string]json.RawMessage // language servers, likewise
