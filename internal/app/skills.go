@@ -136,7 +136,7 @@ func (e *engine) skillSetting(s *skill.Skill) string {
 	if e.settings == nil {
 		return "on"
 	}
-	set := e.settings.Current().Settings
+	set := &e.settings.Current().Settings
 	if s.Origin == skill.Bundled && set.DisableBundledSkills {
 		return "off"
 	}
@@ -158,8 +158,9 @@ func (e *engine) shownSkills() []*skill.Skill {
 		return nil
 	}
 	catalog := e.skillCatalog()
+	ruled := slices.ContainsFunc(e.policy.Policy().Rules.Rules(), func(r guard.Rule) bool { return r.Tool == skill.Name && r.Behavior == guard.Deny })
 	list := slices.DeleteFunc(catalog.All(), func(s *skill.Skill) bool {
-		return !e.mayUse(s) || catalog.Waits(s) || e.deniedUse(skill.Name, s.Name)
+		return !e.mayUse(s) || catalog.Waits(s) || ruled && e.deniedUse(skill.Name, s.Name)
 	})
 	e.warnOfSkills()
 	return list

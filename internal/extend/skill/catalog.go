@@ -73,7 +73,7 @@ func (c *Catalog) read() {
 		c.load(p)
 	}
 	for _, s := range c.o.Bundled {
-		c.add(s)
+		c.enter(s)
 	}
 }
 

@@ -19,13 +19,16 @@ func At(path string) (*Catalog, error) {
 	case !info.IsDir() && strings.EqualFold(base, "SKILL.md"):
 		dir := filepath.Dir(path)
 		l := &loader{Catalog: c, place: Place{Origin: Project, Dir: filepath.Dir(dir)}}
-		l.file(path, realPath(path), filepath.Base(dir))
+		l.add(candidate{path: path, real: realPath(path), name: filepath.Base(dir)})
+		l.read()
 	case !info.IsDir():
 		l := &loader{Catalog: c, place: Place{Origin: Project, Dir: filepath.Dir(path), Commands: true}}
-		l.file(path, realPath(path), strings.TrimSuffix(base, filepath.Ext(base)))
+		l.add(candidate{path: path, real: realPath(path), name: strings.TrimSuffix(base, filepath.Ext(base))})
+		l.read()
 	default:
 		l := &loader{Catalog: c, place: Place{Origin: Project, Dir: filepath.Dir(path)}}
-		if !l.one(path, realPath(path), base, true) {
+		l.add(candidate{path: path, real: realPath(path), name: base, folder: true})
+		if l.read(); len(c.byName) == 0 && len(c.problems) == 0 {
 			c.load(Place{Origin: Project, Dir: path, Commands: base == "commands"})
 		}
 	}
@@ -50,7 +53,9 @@ func (s *Skill) Faults() []string {
 		add("its name %q should have small letters, digits and dashes only, 64 at most", last)
 	}
 	for _, name := range s.Arguments {
-		if strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' }) {
+		if strings.ContainsFunc(name, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+		}) {
 			add("the argument %q cannot be used as a placeholder", name)
 		}
 	}

@@ -30,8 +30,7 @@ const maxSkills = 2000
 type loader struct {
 	*Catalog
 	place Place
-	real  string // the place with links followed
-	count int
+	queue []candidate
 }
 
 // load reads a place. One that is not there has no skills.
@@ -39,7 +38,9 @@ func (c *Catalog) load(p Place) {
 	entries, err := os.ReadDir(p.Dir)
 	if err != nil && p.Commands && strings.HasSuffix(p.Dir, ".md") && !isDir(p.Dir) { // a plugin may name a single file
 		if real, err := filepath.EvalSymlinks(p.Dir); err == nil {
-			(&loader{Catalog: c, place: p, real: filepath.Dir(real)}).file(p.Dir, real, cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(p.Dir), ".md")))
+			l := &loader{Catalog: c, place: p}
+			l.add(candidate{path: p.Dir, real: real, name: cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(p.Dir), ".md"))})
+			l.read()
 		}
 		return
 	}
@@ -54,13 +55,15 @@ func (c *Catalog) load(p Place) {
 		c.problem(p.Dir, err.Error())
 		return
 	}
-	l := &loader{Catalog: c, place: p, real: real}
-	if p.Commands {
+	l := &loader{Catalog: c, place: p}
+	defer l.read()
+	switch own := (candidate{path: p.Dir, real: real, name: filepath.Base(p.Dir), folder: true}); {
+	case p.Commands:
 		l.commands(p.Dir, entries, "", 0)
 		return
-	}
-	if l.one(p.Dir, real, filepath.Base(p.Dir), p.Origin == Plugin) {
-		return // the folder itself is a skill: a plugin may name it so
+	case p.Origin == Plugin && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "SKILL.md" }):
+		l.add(own) // the folder itself is a skill: a plugin may name it so
+		return
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") || !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
@@ -74,31 +77,8 @@ func (c *Catalog) load(p Place) {
 				continue
 			}
 		}
-		l.one(dir, realDir, e.Name(), true)
+		l.add(candidate{path: dir, real: realDir, name: e.Name(), folder: true})
 	}
-}
-
-// one reads the skill of a folder, if it has one.
-func (l *loader) one(dir, realDir, name string, wanted bool) bool {
-	if !wanted {
-		return false
-	}
-	for _, base := range []string{"SKILL.md", "skill.md"} {
-		info, err := os.Lstat(filepath.Join(realDir, base))
-		if err != nil {
-			continue
-		}
-		real := filepath.Join(realDir, base)
-		if info.Mode()&fs.ModeSymlink != 0 {
-			if real, err = filepath.EvalSymlinks(real); err != nil {
-				l.unusable(filepath.Join(dir, base), "the link leads nowhere: "+err.Error())
-				return true
-			}
-		}
-		l.file(filepath.Join(dir, base), real, name)
-		return true
-	}
-	return false
 }
 
 // commands reads a commands folder: folders become prefixes of names.
@@ -133,46 +113,9 @@ func (l *loader) commands(dir string, entries []fs.DirEntry, prefix string, dept
 			if strings.EqualFold(name, "SKILL.md") && prefix != "" {
 				called = strings.TrimSuffix(prefix, ":")
 			}
-			l.file(path, real, called)
+			l.add(candidate{path: path, real: real, name: called})
 		}
 	}
-}
-
-// file reads the front matter of one file.
-func (l *loader) file(path, real, name string) {
-	if l.count++; l.count > maxSkills {
-		if l.count == maxSkills+1 {
-			l.problem(l.place.Dir, fmt.Sprintf("it has more than %d skills; the others were not read", maxSkills))
-		}
-		return
-	}
-	if l.files[real] {
-		return // reached in another way already
-	}
-	if l.place.Within != "" && !inside(l.place.Within, real) && !inside(realPath(l.place.Within), real) {
-		l.unusable(path, fmt.Sprintf("it is a link that leads out of %s, to %s", l.place.Within, real))
-		return
-	}
-	head, size, err := readHead(real)
-	if err != nil {
-		l.unusable(path, reason(err))
-		return
-	}
-	front, body, found, err := splitFront(head)
-	if err != nil {
-		l.unusable(path, err.Error())
-		return
-	}
-	s, notes, err := parse(front)
-	if err != nil {
-		l.unusable(path, err.Error())
-		return
-	}
-	for _, n := range notes {
-		l.problems = append(l.problems, Problem{File: path, Text: n, Note: true})
-	}
-	l.files[real] = true
-	l.finish(s, path, name, body, found, size)
 }
 
 // finish gives a skill what does not stand in its front matter.
@@ -204,11 +147,11 @@ func (l *loader) finish(s *Skill, path, name, body string, found bool, size int6
 		}
 	}
 	s.rules = compilePaths(s.Paths)
-	l.add(s)
+	l.enter(s)
 }
 
-// add makes a skill known, unless a stronger one has its name.
-func (c *Catalog) add(s *Skill) {
+// enter makes a skill known, unless a stronger one has its name.
+func (c *Catalog) enter(s *Skill) {
 	old := c.byName[s.Name]
 	if old == nil || s.strength() > old.strength() {
 		if old != nil {

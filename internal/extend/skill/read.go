@@ -11,7 +11,7 @@ import (
 const (
 	maxFile  = 256 << 10 // a skill that is larger is none: it would fill the window
 	maxFront = 64 << 10
-	headSize = 4 << 10 // enough for most front matters
+	headSize = 1 << 10 // enough for most front matters
 )
 
 // readHead reads the beginning of a file: the front matter, and a little of what stands behind it.
@@ -21,17 +21,13 @@ func readHead(path string) (head []byte, size int64, err error) {
 		return nil, 0, err
 	}
 	defer f.Close()
-	buf := make([]byte, headSize)
-	n, err := io.ReadFull(f, buf)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, size, err
-	}
-	buf = buf[:n]
-	if int64(n) >= size || bytes.Contains(buf, []byte("\n---")) || !bytes.HasPrefix(bytes.TrimPrefix(buf, []byte("\ufeff")), []byte("---")) {
-		return buf, size, nil
-	}
-	rest, err := io.ReadAll(io.LimitReader(f, maxFront-headSize))
-	return append(buf, rest...), size, err
+	head, err = io.ReadAll(io.LimitReader(f, maxFront))
+	return head, size, err
+}
+
+// enough reports whether the beginning of a file holds its front matter.
+func enough(head []byte, size int64) bool {
+	return int64(len(head)) >= size || bytes.Contains(head, []byte("\n---")) || len(head) > 8 && !bytes.HasPrefix(bytes.TrimPrefix(head, []byte("\ufeff")), []byte("---"))
 }
 
 // readAll reads a whole file.
