@@ -4,6 +4,7 @@ import (
 	"html"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -46,10 +47,45 @@ func inlineParsers() []util.PrioritizedValue {
 		util.Prioritized(parser.NewCodeSpanParser(), 100),
 		util.Prioritized(parser.NewLinkParser(), 200),
 		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(parser.NewEmphasisParser(), 500),
+		util.Prioritized(emphasisParser{}, 500),
 		util.Prioritized(strikeParser{}, 500),
 	}
 }
+
+// An emphasisParser reads *text* and **text**. The rule by which a mark opens or closes looks at blanks and punctuation around it, which
+// wide scripts do not put between words: in "**注意：**请" the second mark would not close. So beside wide characters a mark may do both.
+type emphasisParser struct{}
+
+func (emphasisParser) Trigger() []byte { return []byte{'*', '_'} }
+
+func (emphasisParser) Parse(_ ast.Node, block text.Reader, context parser.Context) ast.Node {
+	before := block.PrecendingCharacter()
+	line, segment := block.PeekLine()
+	node := parser.ScanDelimiter(line, before, 1, emphases{})
+	if node == nil {
+		return nil
+	}
+	after, _ := utf8.DecodeRune(line[node.OriginalLength:])
+	if node.Char == '*' && (isWide(before) || isWide(after)) {
+		node.CanOpen = node.OriginalLength < len(line) && !util.IsSpaceRune(after)
+		node.CanClose = !util.IsSpaceRune(before)
+	}
+	node.Segment = segment.WithStop(segment.Start + node.OriginalLength)
+	block.Advance(node.OriginalLength)
+	context.PushDelimiter(node)
+	return node
+}
+
+// isWide tells the characters of Chinese, Japanese and Korean, with their punctuation.
+func isWide(r rune) bool { return r >= 0x2e80 && r != utf8.RuneError }
+
+type emphases struct{}
+
+func (emphases) IsDelimiter(b byte) bool { return b == '*' || b == '_' }
+func (emphases) CanOpenCloser(opener, closer *parser.Delimiter) bool {
+	return opener.Char == closer.Char
+}
+func (emphases) OnMatch(consumes int) ast.Node { return ast.NewEmphasis(consumes) }
 
 // struck is the level of emphasis that stands for text that is struck out.
 const struck = 3

@@ -68,6 +68,9 @@ func TestColours(t *testing.T) {
 		{"see http://x.org/a.", "see \x1b]8;;http://x.org/a\x1b\\" + th.Link.Paint("http://x.org/a") + "\x1b]8;;\x1b\\."},
 		{"at https://x.org/a_b*c_d.", "at \x1b]8;;https://x.org/a_b*c_d\x1b\\" + th.Link.Paint("https://x.org/a_b*c_d") + "\x1b]8;;\x1b\\."},
 		{"snake_case_name and 2*3*4", "snake_case_name and 2" + th.Italic.Paint("3") + "4"},
+		{"**注意：**请看**文件**。", th.Strong.Paint("注意：") + "请看" + th.Strong.Paint("文件") + "。"},
+		{"1. a\n  - b\n1. c", th.Faint.Paint("1. ") + "a\n  " + th.Faint.Paint("• ") + "b\n" + th.Faint.Paint("2. ") + "c"},
+		{"Intro\nmore:\n|a|b|\n|-|-|\n|1|2|", "Intro\nmore:\n" + th.Strong.Paint("a") + " " + th.Border.Paint("│") + " " + th.Strong.Paint("b") + "\n" + th.Border.Paint("──┼──") + "\n1 " + th.Border.Paint("│") + " 2"},
 		{"&#27;[31m &#x202e;x", "[31m x"},
 		{"\x1b[31mred\x1b]0;t\x07", "red"},
 	} {

@@ -268,7 +268,10 @@ func (s *scanner) begin(k kind) {
 // beginItem counts the items of a list. Writers often number all of them 1.
 func (s *scanner) beginItem(m mark, indent int) {
 	s.begin(item)
-	s.now.content = indent + m.width
+	s.now.content, s.now.indent = indent+m.width, indent
+	if m.number == 0 && indent > 0 { // a bullet below an item, written with too few blanks: the list goes on behind it
+		return
+	}
 	if s.number > 0 && m.number == s.written {
 		s.now.number = s.number + 1
 	} else {
@@ -289,6 +292,13 @@ func (s *scanner) add(text string) {
 				p.open = ""
 			}
 		}
+	}
+	if n := len(p.lines); p.kind == paragraph && n > 1 && !isTable(p.lines) && isTable([]string{p.lines[n-1], text}) { // a table right below its introduction
+		head := p.lines[n-1]
+		p.lines = p.lines[:n-1]
+		s.finish()
+		s.begin(paragraph)
+		p.lines = append(p.lines, head)
 	}
 	p.lines = append(p.lines, text)
 	p.size += len(text) + 1
