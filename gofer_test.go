@@ -35,6 +35,12 @@ func TestMain(m *testing.M) {
 	if tools := os.Getenv("GOFER_TEST_MCP"); tools != "" {
 		os.Exit(serveTestTools(tools))
 	}
+	if dir := os.Getenv("GOFER_TEST_CONFORMANCE"); dir != "" {
+		os.Exit(beClient(dir))
+	}
+	if os.Getenv("GOFER_TEST_BROWSER") != "" {
+		os.Exit(browse(os.Args[len(os.Args)-1]))
+	}
 	if os.Getenv("GOFER_TEST_MAIN") != "" {
 		os.Exit(app.Main(os.Args[1:], app.OS()))
 	}

@@ -148,6 +148,11 @@ func (c Config) Expand(lookup func(string) (string, bool)) Config {
 		return out
 	}
 	c.Env, c.Headers = each(c.Env), each(c.Headers)
+	if c.OAuth != nil {
+		o := *c.OAuth
+		o.ClientID, o.ClientSecret, o.PrivateKey = in(o.ClientID), in(o.ClientSecret), in(o.PrivateKey)
+		c.OAuth = &o
+	}
 	if missing != nil && c.Problem == "" {
 		slices.Sort(missing)
 		c.Problem = fmt.Sprintf("these variables are not set: %s. Set them, or write a default as in ${NAME:-value}", strings.Join(slices.Compact(missing), ", "))

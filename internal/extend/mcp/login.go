@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -25,6 +27,11 @@ type OAuth struct {
 	ClientID     string `json:"clientId,omitempty"`
 	ClientSecret string `json:"clientSecret,omitempty"`
 	CallbackPort int    `json:"callbackPort,omitempty"`
+	// MetadataURL is the address of a document that describes the client, for servers that know clients by it.
+	MetadataURL string `json:"clientMetadataUrl,omitempty"`
+	// GrantType is client_credentials for a program that logs in as itself, without a person.
+	GrantType  string `json:"grantType,omitempty"`
+	PrivateKey string `json:"privateKey,omitempty"` // PEM; with it no secret is needed
 }
 
 // A login keeps the token of a server on disk, renews it, and gets a new one from a person where one can be asked.
@@ -35,6 +42,7 @@ type login struct {
 
 	mu     sync.Mutex
 	source oauth2.TokenSource
+	kept   keptToken
 }
 
 // keptToken is what is kept of a log-in: enough to renew it without asking.
@@ -46,6 +54,8 @@ type keptToken struct {
 	Style    oauth2.AuthStyle `json:"authStyle"`
 	Scopes   []string         `json:"scopes,omitempty"`
 	Token    *oauth2.Token    `json:"token"`
+	// Wanted are the scopes that a server asked for in vain: the next log-in asks the person for them.
+	Wanted []string `json:"wanted,omitempty"`
 }
 
 // tokenFile names the file of a server's token by its name and address.
@@ -64,6 +74,10 @@ func (h *Hub) newLogin(c Config) *login {
 	var kept keptToken
 	if err != nil || json.Unmarshal(data, &kept) != nil || kept.Token == nil {
 		return l
+	}
+	l.kept = kept
+	if len(kept.Wanted) > 0 && l.browse != nil {
+		return l // the token is good, but not good enough
 	}
 	cfg := &oauth2.Config{ClientID: kept.ClientID, ClientSecret: kept.Secret, Scopes: kept.Scopes, Endpoint: oauth2.Endpoint{TokenURL: kept.TokenURL, AuthStyle: kept.Style}}
 	l.source = &keepingSource{login: l, cfg: cfg, inner: cfg.TokenSource(h.ctx, kept.Token), last: kept.Token.AccessToken}
@@ -93,6 +107,7 @@ func (l *login) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 	if l.browse == nil {
 		io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		resp.Body.Close()
+		l.want(resp)
 		return loginError{}
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(l.callbackPort())))
@@ -107,6 +122,7 @@ func (l *login) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			return l.ask(ctx, listener, a.URL)
 		},
+		ScopeFilter: l.widen,
 		NewTokenSource: func(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			s := &keepingSource{login: l, cfg: cfg, inner: cfg.TokenSource(context.WithoutCancel(ctx), t)}
 			_, err := s.Token() // keeps it
@@ -125,12 +141,42 @@ func (l *login) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 			o.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: id.ClientSecret}
 		}
 	}
+	if id := l.cfg.OAuth; id != nil && id.MetadataURL != "" {
+		o.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: id.MetadataURL}
+	}
 	h, err := auth.NewAuthorizationCodeHandler(o)
 	if err != nil {
 		resp.Body.Close()
 		return err
 	}
 	return h.Authorize(ctx, req, resp)
+}
+
+// want notes the scopes that a server misses in the token, for the next log-in.
+func (l *login) want(resp *http.Response) {
+	if resp.StatusCode != http.StatusForbidden || l.file == "" || l.kept.Token == nil {
+		return
+	}
+	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
+	if err != nil {
+		return
+	}
+	for _, c := range challenges {
+		if scopes := strings.Fields(c.Params["scope"]); len(scopes) > 0 {
+			l.kept.Wanted = scopes
+			writeWhole(l.file, l.kept) // what is not kept is asked for again
+		}
+	}
+}
+
+// widen adds what was granted and what was missed before to the scopes that are asked for.
+func (l *login) widen(scopes []string) []string {
+	if len(l.kept.Wanted) == 0 {
+		return scopes
+	}
+	all := slices.Concat(scopes, l.kept.Scopes, l.kept.Wanted)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (l *login) callbackPort() int {

@@ -72,7 +72,15 @@ func (h *Hub) newRemote(ctx context.Context, c Config) (*remote, sdk.Transport, 
 		return r, &sdk.SSEClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
 	}
 	t := &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}
-	if r.headers.Get("Authorization") == "" {
+	switch {
+	case r.headers.Get("Authorization") != "":
+	case c.OAuth != nil && c.OAuth.GrantType == "client_credentials":
+		handler, err := c.OAuth.credentials()
+		if err != nil {
+			return nil, nil, err
+		}
+		t.OAuthHandler = handler
+	default:
 		t.OAuthHandler = r.login
 	}
 	return r, t, nil

@@ -77,6 +77,11 @@ func Prepare(data []byte) (Picture, error) {
 		return Picture{}, fmt.Errorf("it has %d×%d pixels, which is too much. Make a smaller copy first", config.Width, config.Height)
 	}
 	img, err := decodeImage(mediaType, data)
+	if err != nil && mediaType == "image/png" {
+		data = withChecksums(data)
+		p.Data = data
+		img, err = decodeImage(mediaType, data)
+	}
 	if err != nil {
 		return Picture{}, fmt.Errorf("it is damaged (%w)", err)
 	}
