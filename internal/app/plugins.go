@@ -272,6 +272,9 @@ func (e *engine) pluginHooks() []hook.Group {
 // them takes the place of one that the user knows.
 func (e *engine) shellPrelude() string {
 	text := e.hooks.EnvFile()
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
 	for _, p := range e.allPlugins() {
 		if p.Bin != "" {
 			text += `PATH="$PATH":'` + strings.ReplaceAll(p.Bin, "'", `'\''`) + "'\n"
