@@ -30,7 +30,9 @@ const (
 // serveClient talks to a program over standard input and output.
 func serveClient(ctx context.Context, w World, f Flags, p place) error {
 	conn := control.NewConn(w.Stdout)
-	defer handlePipes()()
+	if w.alone() {
+		defer handlePipes()()
+	}
 	defer abandonStuck(ctx, conn)()
 	in, err := f.takeWishes(ctx, w.Stdin)
 	if err != nil {

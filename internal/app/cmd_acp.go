@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -12,7 +10,6 @@ import (
 	"gofer/internal/cli"
 	"gofer/internal/event"
 	"gofer/internal/guard"
-	"gofer/internal/llm"
 	"gofer/internal/session"
 	"gofer/internal/session/live"
 	"gofer/internal/session/transcript"
@@ -229,68 +226,9 @@ func (e *engine) taskSteps(ctx context.Context) []acp.Step {
 	return list
 }
 
-// wholeHistory reads all that was said in the session, also what the model does not see any more.
-func (e *engine) wholeHistory(yield func(llm.Message) bool) error {
-	if e.transcript == nil {
-		for _, m := range e.session.Log.View() {
-			if !yield(m) {
-				break
-			}
-		}
-		return nil
-	}
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(transcript.Export(w, e.transcript.Path(), transcript.JSON)) }()
-	defer r.Close()
-	return readExport(r, yield)
-}
-
-// readExport reads the messages of an exported session one by one: it may be large.
-func readExport(r io.Reader, yield func(llm.Message) bool) error {
-	dec := json.NewDecoder(r)
-	for {
-		t, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		if t == json.Delim('[') {
-			break
-		}
-	}
-	for dec.More() {
-		var item struct {
-			Meta    bool            `json:"meta"`
-			Message json.RawMessage `json:"message"`
-		}
-		if err := dec.Decode(&item); err != nil {
-			return err
-		}
-		if item.Meta || item.Message == nil {
-			continue
-		}
-		var m llm.Message
-		if err := json.Unmarshal(item.Message, &m); err != nil {
-			return err
-		}
-		if !yield(m) {
-			return nil
-		}
-	}
-	return nil
-}
-
 // List returns the sessions of a folder, or all.
 func (h *editorHost) List(_ context.Context, cwd string) ([]acp.Listed, error) {
-	p, err := newPlace(h.world, Flags{})
-	if err != nil {
-		return nil, err
-	}
-	root := transcript.Root(p.config)
-	var filter transcript.Filter
-	if cwd != "" {
-		filter.Project = root.Project(cwd)
-	}
-	found, err := root.List(filter)
+	found, err := ListSessions(h.world, cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -306,22 +244,11 @@ func (h *editorHost) List(_ context.Context, cwd string) ([]acp.Listed, error) {
 
 // Delete removes a session.
 func (h *editorHost) Delete(_ context.Context, id string) error {
-	p, err := newPlace(h.world, Flags{})
-	if err != nil {
-		return err
-	}
-	root := transcript.Root(p.config)
-	s, err := root.Find(p.projectDir(), id)
+	err := DeleteSession(h.world, id)
 	if errors.Is(err, transcript.ErrNotFound) {
 		return nil // what is not there need not be removed
 	}
-	if err != nil {
-		return err
-	}
-	if other, runs := p.live().Running(s.ID); runs {
-		return usage("session %s runs in process %d", s.ID, other.PID)
-	}
-	return root.Remove(s)
+	return err
 }
 
 // editorFiles is the editor behind the file tools; nil: there is none.

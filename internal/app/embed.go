@@ -58,3 +58,6 @@ func (w World) canWall() error {
 	}
 	return errors.New("the settings want a sandbox, but the program that embeds gofer cannot put it up: its main must begin with sdk.Reexec(), and its options must say Reexec")
 }
+
+// alone says that this process is gofer's own: then signals are gofer's affair too.
+func (w World) alone() bool { return w.Environ == nil }

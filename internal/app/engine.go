@@ -131,6 +131,7 @@ func (e *engine) open() error {
 	if e.brain, err = newBrain(w, f, e.settings.Current(), func(key string) { e.mask.Add("apiKeyHelper", key) }); err != nil {
 		return err
 	}
+	e.closers = append(e.closers, e.brain.close)
 	e.ledger = session.NewLedger(e.brain)
 	if f.Schema != "" {
 		if e.answer, err = answer.New([]byte(f.Schema)); err != nil {

@@ -24,6 +24,7 @@ import (
 type brain struct {
 	catalog catalog.Catalog
 	model   llm.Model // with retries
+	close   func()    // closes the connections that are kept for later requests
 
 	mu       sync.Mutex
 	name     string // as the user gave it
@@ -68,6 +69,7 @@ func newBrain(w World, f Flags, settings *config.Snapshot, learnKey func(string)
 		KeyHelper: keyHelper(set.APIKeyHelper, learnKey), Headers: anthropic.ParseHeaders(env("ANTHROPIC_CUSTOM_HEADERS")),
 		UserAgent: userAgent(env),
 	})
+	b.close = client.Close
 	opts := retry.Options{Adapt: b.catalog.Fit, Fallback: splitList(f.Fallback)}
 	if len(opts.Fallback) == 0 {
 		opts.Fallback = set.FallbackModel
