@@ -118,7 +118,7 @@ func (l *login) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 	defer listener.Close()
 	redirect := fmt.Sprintf("http://localhost:%d/callback", listener.Addr().(*net.TCPAddr).Port)
 	o := &auth.AuthorizationCodeHandlerConfig{
-		RedirectURL: redirect, RequestRefreshToken: true,
+		RedirectURL: redirect, RequestRefreshToken: true, Client: &http.Client{Transport: ownIssuer{}},
 		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			return l.ask(ctx, listener, a.URL)
 		},
