@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func tree(t testing.TB, files ...string) string {
@@ -118,7 +119,7 @@ func TestOddNames(t *testing.T) {
 	}
 	x := open(t, tree(t, names...))
 	for query, want := range map[string]string{"nameblanks": names[0], "你好": names[1], "über": names[2], "lineend": "line\nend.txt", "badname": "bad\xff\xfename.txt"} {
-		if os.PathSeparator != '/' && strings.ContainsAny(want, "\n\xff") {
+		if os.PathSeparator != '/' && (strings.Contains(want, "\n") || !utf8.ValidString(want)) {
 			continue
 		}
 		if got := settled(t, x, query); len(got) != 1 || got[0] != want {
@@ -150,7 +151,7 @@ func many(n int) []string {
 
 func TestNarrowingGivesTheSame(t *testing.T) {
 	t.Parallel()
-	table := newTable(many(20_000))
+	table := newTable(many(12_000)) // more than are weighed one by one
 	warm, cold := New("/", nil), New("/", nil)
 	defer warm.Close()
 	defer cold.Close()

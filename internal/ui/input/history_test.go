@@ -256,7 +256,7 @@ func TestSearchInHistory(t *testing.T) {
 	}
 }
 
-// A history of 100 MB is opened as quickly as a short one.
+// Of a history of 100 MB only the end is read.
 func TestLargeHistory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history.jsonl")
@@ -277,10 +277,9 @@ func TestLargeHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	begun := time.Now()
 	do(b, b.Init(), nil)
-	if took := time.Since(begun); took > 500*time.Millisecond {
-		t.Errorf("reading the newest took %v", took)
+	if b.recall.next < 100<<20 {
+		t.Errorf("it was read down to %d", b.recall.next)
 	}
 	if typeKeys(b, "<up>"); b.Text() != "prompt 149" {
 		t.Errorf("newest: %q", b.Text())

@@ -221,7 +221,7 @@ func (p *popup) view(c screen.Canvas) screen.Drawing {
 	for _, s := range p.items[top : top+rows] {
 		column = max(column, screen.Width(shown(s.label))+1+screen.Width(s.hint))
 	}
-	column = min(column+2, max(c.Width/2, 24))
+	column = min(column+2, max(c.Width*2/5, 24))
 	var d screen.Drawing
 	for i := top; i < top+rows; i++ {
 		d.Lines = append(d.Lines, p.items[i].line(c, i == p.selected, column))
