@@ -47,7 +47,7 @@ func TestSourcesOfPlugins(t *testing.T) {
 	if d.Version != "3.0.0" || !exists(d.Plugin.Root, "agents/x.md") || exists(d.Plugin.Root, "../big.md") {
 		t.Errorf("from a folder of a repository: %s in %s", d.Version, d.Plugin.Root)
 	}
-	for _, at := range []string{fmt.Sprintf(`"ref": "v1"`), fmt.Sprintf(`"sha": %q`, old), fmt.Sprintf(`"ref": %q`, old)} {
+	for _, at := range []string{`"ref": "v1"`, fmt.Sprintf(`"sha": %q`, old), fmt.Sprintf(`"ref": %q`, old)} {
 		entry(fmt.Sprintf(`{"source": "url", "url": %q, %s}`, address, at))
 		if d := install(t, s, "one"); d.Version != old[:12] || !exists(d.Plugin.Root, "commands/old.md") {
 			t.Errorf("at %s: %s in %s", at, d.Version, d.Plugin.Root)
