@@ -34,8 +34,11 @@ func serveTestTools(tools string) int {
 				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: os.Getenv("NAME") + " did " + in.Text}}}, nil, nil
 			})
 	}
-	if os.Getenv("NAME") == "judge" {
+	switch os.Getenv("NAME") {
+	case "judge":
 		addJudge(s)
+	case "teacher":
+		addTeacher(s)
 	}
 	if s.Run(context.Background(), &sdk.StdioTransport{}) != nil {
 		return 1

@@ -64,6 +64,9 @@ func (e *engine) openSkills() {
 	if !e.skillsOn() {
 		return
 	}
+	if len(e.pluginSkills()) > 0 {
+		e.skillCatalog().Replace(e.skillPlaces()...) // it may have been read before there were plugins
+	}
 	e.closers = append(e.closers, e.jobs.Watch(func(j job.Job) {
 		if j.Kind == job.Agent && j.State.Ended() {
 			e.endSkills(j.ID)
