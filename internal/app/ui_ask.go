@@ -97,14 +97,17 @@ func refusal(feedback string) string {
 }
 
 func (u *uiPerson) permissionDialog(r guard.Request) *dialogs.Permission {
-	d := &dialogs.Permission{Tool: r.Tool, Title: r.Title, Agent: u.agent(r.AgentID), Why: r.Decision.Reason, Waiting: u.behind, Body: u.preview(r)}
+	d := &dialogs.Permission{Tool: r.Tool, Title: r.Title, Agent: u.agent(r.AgentID), Why: u.shortPaths(r.Decision.Reason), Waiting: u.behind, Body: u.preview(r)}
+	if parts := r.Decision.Parts; len(parts) == 1 && parts[0].Text == r.Title {
+		d.Title = "" // the command is there as it is
+	}
 	if rule := r.Decision.Rule; rule != nil {
 		d.Origin = rule.String() + ", " + firstOf(rule.Origin, string(rule.Source))
 	} else if r.Mode != "" && r.Mode != guard.Default {
 		d.Origin = "mode " + string(r.Mode)
 	}
 	for _, p := range r.Decision.Parts {
-		part := dialogs.Part{Text: p.Text, Depth: p.Depth, Asks: p.Behavior != guard.Allow, Reason: p.Reason}
+		part := dialogs.Part{Text: p.Text, Depth: p.Depth, Asks: p.Behavior != guard.Allow, Reason: u.shortPaths(p.Reason)}
 		d.Parts = append(d.Parts, part)
 	}
 	movable := false
@@ -127,6 +130,13 @@ func (u *uiPerson) permissionDialog(r guard.Request) *dialogs.Permission {
 		d.Scope = max(slices.Index(scopeSources(), r.Suggestions[0].Destination), 0)
 	}
 	return d
+}
+
+// shortPaths takes what everybody knows out of the paths in a text: the working directory, and the home.
+func (u *uiPerson) shortPaths(text string) string {
+	slash := string(filepath.Separator)
+	text = strings.ReplaceAll(text, u.place.cwd+slash, "")
+	return strings.ReplaceAll(text, u.place.home+slash, "~"+slash)
 }
 
 // scopeSources are where "always" may be kept, in the order in which the dialog offers them.
@@ -187,7 +197,6 @@ func (u *uiPerson) plan(ctx context.Context, r guard.Request) (guard.Answer, err
 		if in.Plan == "" {
 			in.Plan, _ = e.plan.Read() // the tool has looked that it is there
 		}
-		d.File = shortHome(e.plan.file, u.place.home)
 	}
 	d.Body = markdownPage(in.Plan)
 	for _, k := range in.AllowedPrompts {

@@ -19,10 +19,15 @@ func (b *brain) setEffort(level string) {
 	b.effort = level
 }
 
-// allowedModels are the models that may be chosen.
+// allowedModels are the models that may be chosen, and that whoever answers can be expected to have: another server than the provider's
+// own may have any.
 func (e *engine) allowedModels() []catalog.Model {
-	only := e.settings.Current().Settings.AvailableModels
-	return slices.DeleteFunc(slices.Clone(e.brain.catalog.All()), func(m catalog.Model) bool { return !mayChoose(m, only) })
+	set := e.settings.Current().Settings
+	anywhere := environment(e.world, e.settings.Current())("ANTHROPIC_BASE_URL") != ""
+	return slices.DeleteFunc(slices.Clone(e.brain.catalog.All()), func(m catalog.Model) bool {
+		_, described := set.Models[m.ID]
+		return !mayChoose(m, set.AvailableModels) || !anywhere && !described && !strings.HasPrefix(m.ID, "claude")
+	})
 }
 
 func mayChoose(m catalog.Model, only []string) bool {

@@ -60,6 +60,9 @@ func TestQuiet(t *testing.T) {
 	if cmd == nil {
 		t.Fatal("nothing ends the quiet")
 	}
+	if got := looks(t, q, 80, 24); !strings.Contains(got, "still goes to the prompt") {
+		t.Errorf("nothing says that it takes no keys yet:\n%s", got)
+	}
 	first := quietMsg{q, q.round}
 	q.Update(press("o"))
 	q.Update(press("k"))

@@ -75,6 +75,17 @@ func (q *Quiet) Update(msg tea.Msg) tea.Cmd {
 	return q.Dialog.Update(msg)
 }
 
+// View draws the dialog. As long as it takes no keys, its last line says so.
+func (q *Quiet) View(c screen.Canvas) screen.Drawing {
+	d := q.Dialog.View(c)
+	if n := len(d.Lines); q.busy && n > 0 {
+		lines := append([]string{}, d.Lines...)
+		lines[n-1] = screen.Cut(" "+c.Theme.Faint.Paint(c.T("What you type still goes to the prompt…")), c.Width, "")
+		d.Lines = lines
+	}
+	return d
+}
+
 // Missed is what was typed before the dialog took keys, once.
 func (q *Quiet) Missed() []tea.Msg {
 	out := q.missed
