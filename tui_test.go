@@ -36,7 +36,7 @@ var updateScreens = flag.Bool("update-screens", false, "write the screens that a
 //	paste FILE          paste a file of the story
 //	wait TEXT           until the screen shows it
 //	gone TEXT           until it does not
-//	screen NAME         compare the whole screen
+//	screen NAME         compare the end of what was shown, as much as fits on the screen
 //	resize WxH          change the size of the terminal
 //	file PATH TEXT      until the file (of the project, or ~/…) contains it
 //	touch PATH          make an empty file
@@ -124,6 +124,7 @@ type terminal struct {
 	server *script.Server
 	step   string
 	env    []string
+	shell  string // a command that runs gofer, which is $0 there
 
 	tty, slave *os.File
 	cmd        *exec.Cmd
@@ -210,6 +211,9 @@ func (x *terminal) start(args ...string) {
 		x.t.Fatal(err)
 	}
 	x.cmd = exec.Command(self, args...)
+	if x.shell != "" {
+		x.cmd = exec.Command("/bin/sh", "-c", x.shell, self)
+	}
 	x.cmd.Dir = x.path(".")
 	x.cmd.Env = append([]string{"GOFER_TEST_MAIN=1", "HOME=" + x.dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "XTERM_VERSION=1", "SHELL=/bin/sh", "LANG=C.UTF-8",
 		"TMPDIR=" + x.dir, "GORACE=" + quickExit, "CLAUDE_CODE_MAX_RETRIES=0", "GOFER_REDUCED_MOTION=1", "IS_SANDBOX=1"}, x.env...)
@@ -356,6 +360,18 @@ func (x *terminal) screen() string {
 	return screenText(x.glass)
 }
 
+// recent is as much of the end of everything as fits on the screen. Unlike the screen itself it does not depend on how far the live part,
+// which grows and shrinks with time, has scrolled the terminal.
+func (x *terminal) recent() string {
+	rows := append(x.scrolled(), strings.Split(strings.TrimRight(x.screen(), "\n"), "\n")...)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.glass.IsAltScreen() {
+		return screenText(x.glass)
+	}
+	return strings.Join(rows[max(0, len(rows)-x.glass.Height()):], "\n") + "\n"
+}
+
 func screenText(g *vt.Emulator) string {
 	var rows []string
 	for y := range g.Height() {
@@ -419,11 +435,11 @@ func (x *terminal) compare(name string) {
 	x.t.Helper()
 	if *updateScreens {
 		x.calm()
-		x.keep(name, maskScreen(x.screen()))
+		x.keep(name, maskScreen(x.recent()))
 		return
 	}
 	want := x.story(name)
-	x.until("it is not the screen "+name+", which is\n"+want+"but", func() bool { return maskScreen(x.screen()) == want })
+	x.until("it is not the screen "+name+", which is\n"+want+"but", func() bool { return maskScreen(x.recent()) == want })
 }
 
 // calm waits until the terminal has not changed for a while. Only the recording of screens needs it.
@@ -431,7 +447,7 @@ func (x *terminal) calm() {
 	last := ""
 	for same := 0; same < 10; {
 		time.Sleep(30 * time.Millisecond)
-		if now := maskScreen(x.screen()); now == last {
+		if now := maskScreen(x.recent()); now == last {
 			same++
 		} else {
 			last, same = now, 0

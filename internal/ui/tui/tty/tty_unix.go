@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -136,12 +137,17 @@ func Self() []string {
 	return []string{path, watchArg}
 }
 
-// Suspend stops the program, as Ctrl-Z does in a shell, and returns when it goes on.
+// Suspend stops the program, as Ctrl-Z does in a shell, and returns when it goes on. Where no shell is there to let it go on, the kernel
+// does not stop it, and Suspend returns soon.
 func Suspend() {
 	goOn := make(chan os.Signal, 1)
 	signal.Notify(goOn, syscall.SIGCONT)
 	defer signal.Stop(goOn)
-	if syscall.Kill(0, syscall.SIGTSTP) == nil {
-		<-goOn
+	if syscall.Kill(0, syscall.SIGTSTP) != nil {
+		return
+	}
+	select {
+	case <-goOn:
+	case <-time.After(200 * time.Millisecond):
 	}
 }
