@@ -75,6 +75,9 @@ func (m *Map) With(path string, data []byte) (*Map, []error) {
 	var problems []error
 	for i, block := range file.Bindings {
 		place := fmt.Sprintf("%s: bindings[%d]", path, i)
+		if elsewhere(block.Context) {
+			continue
+		}
 		if !slices.Contains(Contexts(), block.Context) {
 			problems = append(problems, fmt.Errorf("%s: there is no context %q; there are %s", place, block.Context, join(Contexts())))
 			continue
@@ -106,6 +109,9 @@ func (m *Map) bind(c Context, key string, value json.RawMessage) error {
 	name := Action("")
 	if action != nil {
 		name = *action
+		if ofOthers(name) {
+			return nil
+		}
 		if err := known(c, name); err != nil {
 			return err
 		}
@@ -119,6 +125,31 @@ func (m *Map) bind(c Context, key string, value json.RawMessage) error {
 	}
 	m.changed[c][sequence] = true
 	return nil
+}
+
+// elsewhere reports whether a context is one of Claude Code's for which there is no part here. Its keys are passed over without a word, so that
+// a file that was written for it can be used as it is.
+func elsewhere(c Context) bool {
+	switch c {
+	case "Settings", "Help", "ThemePicker", "Attachments", "Footer", "DiffDialog", "Plugin", "Doctor":
+		return true
+	}
+	return false
+}
+
+// ofOthers reports the same for an action.
+func ofOthers(a Action) bool {
+	space, _, _ := strings.Cut(string(a), ":")
+	switch space {
+	case "voice", "selection", "theme", "attachments", "footer", "diff", "plugin", "doctor", "permission", "settings", "help":
+		return true
+	}
+	switch a {
+	case "chat:clearScreen", "chat:fastMode", "chat:thinkingToggle", "chat:killAgents", "confirm:toggleExplanation", "confirm:cycleMode",
+		"transcript:toggleShowAll", "modelPicker:thisSessionOnly", "scroll:halfPageUp", "scroll:halfPageDown":
+		return true
+	}
+	return false
 }
 
 // known checks that an action exists, and that it can be done in the context.

@@ -26,18 +26,10 @@ const (
 	Confirmation    Context = "Confirmation"
 	Select          Context = "Select"
 	Tabs            Context = "Tabs"
-	Settings        Context = "Settings"
-	Help            Context = "Help"
-	Transcript      Context = "Transcript"
-	ThemePicker     Context = "ThemePicker"
 	ModelPicker     Context = "ModelPicker"
 	MessageSelector Context = "MessageSelector"
-	DiffDialog      Context = "DiffDialog"
-	Plugin          Context = "Plugin"
 	Scroll          Context = "Scroll"
-	Attachments     Context = "Attachments"
-	Footer          Context = "Footer"
-	Doctor          Context = "Doctor"
+	Transcript      Context = "Transcript"
 )
 
 // An Action is what a key does, as "chat:submit". An action that begins with "command:" runs the slash command of that name.

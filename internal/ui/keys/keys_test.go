@@ -153,6 +153,36 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
+// A part that knows only the default keys does what the user's keys say.
+func TestTranslate(t *testing.T) {
+	t.Parallel()
+	m, problems := Default().With("f", []byte(`{"bindings":[{"context":"Select","bindings":{"ctrl+j":"select:next","ctrl+x j":"select:last","down":null}},
+	  {"context":"Transcript","bindings":{"f3":"transcript:previousMatch"}},{"context":"Footer","bindings":{"x":"footer:next"}},{"context":"Chat","bindings":{"space":"voice:pushToTalk"}}]}`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var r Reader
+	for _, c := range []struct {
+		key    string
+		want   string
+		action Action
+	}{
+		{"ctrl+j", "down", "select:next"}, {"up", "up", "select:previous"}, {"down", "", ""}, {"x", "x", ""}, {"ctrl+x", "", ""}, {"j", "end", "select:last"}, {"j", "j", ""},
+		{"ctrl+z", "ctrl+z", Suspend}, {"enter", "enter", "select:accept"},
+	} {
+		action, out, given := r.Translate(m, pressed(c.key), Select)
+		if got := Stroke(out); given != (c.want != "") || given && got != c.want || action != c.action {
+			t.Errorf("%s becomes %s %v, %q; want %q %q", c.key, got, given, action, c.want, c.action)
+		}
+	}
+	if _, out, given := r.Translate(m, pressed("f3"), Transcript, Scroll); !given || out.Text != "N" || Stroke(out) != "shift+n" {
+		t.Errorf("f3 becomes %+v %v", out, given)
+	}
+	if _, out, given := r.Translate(Default(), pressed("down"), Select); !given || Stroke(out) != "down" {
+		t.Errorf("without a file: %+v %v", out, given)
+	}
+}
+
 // The template is the table itself: reading it changes nothing and is without problems.
 func TestTemplate(t *testing.T) {
 	t.Parallel()

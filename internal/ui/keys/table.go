@@ -23,9 +23,6 @@ const (
 	NewLine        Action = "chat:newline"
 	CycleMode      Action = "chat:cycleMode"
 	PickModel      Action = "chat:modelPicker"
-	FastMode       Action = "chat:fastMode"
-	ThinkingToggle Action = "chat:thinkingToggle"
-	KillAgents     Action = "chat:killAgents"
 	Undo           Action = "chat:undo"
 	Redo           Action = "chat:redo"
 	ExternalEditor Action = "chat:externalEditor"
@@ -124,9 +121,6 @@ var table = sync.OnceValue(func() []entry {
 		{Chat, ImagePaste, "Paste an image", images},
 		{Chat, CompletePath, "Complete a path", k("tab")},
 		{Chat, PickModel, "Choose the model", k("alt+p")},
-		{Chat, FastMode, "Switch fast mode", nil},
-		{Chat, ThinkingToggle, "Switch thinking", k("alt+t")},
-		{Chat, KillAgents, "Stop all background agents", k("ctrl+x ctrl+k")},
 		{Chat, ClearInput, "Empty the prompt", nil},
 		{Chat, ShowHelp, "Show the keys", k("?")},
 
@@ -161,18 +155,16 @@ var table = sync.OnceValue(func() []entry {
 		{HistorySearch, SearchExecute, "Send the match", k("enter")},
 		{HistorySearch, SearchScope, "Search here, or everywhere", k("ctrl+s")},
 
-		{Confirmation, "confirm:yes", "Yes", k("y", "enter")},
-		{Confirmation, "confirm:no", "No", k("n", "esc")},
+		{Confirmation, "confirm:yes", "Yes", k("enter", "y")},
+		{Confirmation, "confirm:no", "No", k("esc", "n")},
 		{Confirmation, "confirm:previous", "Option above", k("up")},
 		{Confirmation, "confirm:next", "Option below", k("down")},
 		{Confirmation, "confirm:nextField", "Next field", k("tab")},
-		{Confirmation, "confirm:previousField", "Previous field", nil},
+		{Confirmation, "confirm:previousField", "Previous field", k("shift+tab")},
 		{Confirmation, "confirm:toggle", "Choose or unchoose", k("space")},
-		{Confirmation, "confirm:cycleMode", "Next permission mode", k("shift+tab")},
-		{Confirmation, "confirm:toggleExplanation", "Explain", k("ctrl+e")},
 
-		{Select, "select:next", "Next option", k("down", "j", "ctrl+n")},
-		{Select, "select:previous", "Previous option", k("up", "k", "ctrl+p")},
+		{Select, "select:next", "Next option", k("down", "ctrl+n")},
+		{Select, "select:previous", "Previous option", k("up", "ctrl+p")},
 		{Select, "select:pageDown", "A page down", k("pagedown")},
 		{Select, "select:pageUp", "A page up", k("pageup")},
 		{Select, "select:first", "First option", k("home")},
@@ -183,65 +175,27 @@ var table = sync.OnceValue(func() []entry {
 		{Tabs, "tabs:next", "Next tab", k("tab", "right")},
 		{Tabs, "tabs:previous", "Previous tab", k("shift+tab", "left")},
 
-		{Settings, "settings:search", "Search", k("/")},
-		{Settings, "settings:retry", "Load again", k("r")},
-		{Settings, "select:next", "Next option", k("down", "j", "ctrl+n")},
-		{Settings, "select:previous", "Previous option", k("up", "k", "ctrl+p")},
-		{Settings, "select:accept", "Change", k("enter", "space")},
-		{Settings, "confirm:no", "Close", k("esc")},
+		{ModelPicker, "modelPicker:decreaseEffort", "Less effort", k("left")},
+		{ModelPicker, "modelPicker:increaseEffort", "More effort", k("right")},
 
-		{Help, "help:dismiss", "Close", k("esc", "q", "?")},
+		{MessageSelector, "messageSelector:up", "Prompt above", k("up", "ctrl+p")},
+		{MessageSelector, "messageSelector:down", "Prompt below", k("down", "ctrl+n")},
+		{MessageSelector, "messageSelector:top", "First prompt", k("home")},
+		{MessageSelector, "messageSelector:bottom", "Last prompt", k("end")},
+		{MessageSelector, "messageSelector:select", "Choose", k("enter")},
 
-		{Transcript, "transcript:toggleShowAll", "Show all", k("ctrl+e")},
-		{Transcript, "transcript:exit", "Close", k("q", "ctrl+c", "esc", "ctrl+o")},
+		{Scroll, "scroll:lineUp", "A line up", k("up", "k", "ctrl+p")},
+		{Scroll, "scroll:lineDown", "A line down", k("down", "j", "ctrl+n")},
+		{Scroll, "scroll:fullPageUp", "A page up", k("pageup", "b")},
+		{Scroll, "scroll:fullPageDown", "A page down", k("pagedown", "space")},
+		{Scroll, "scroll:pageUp", "Half a page up", k("ctrl+u")},
+		{Scroll, "scroll:pageDown", "Half a page down", k("ctrl+d")},
+		{Scroll, "scroll:top", "To the beginning", k("home", "g")},
+		{Scroll, "scroll:bottom", "To the end", k("end", "G")},
+
+		{Transcript, "transcript:exit", "Close", k("esc", "q", "ctrl+o", "ctrl+c")},
 		{Transcript, "transcript:search", "Search", k("/")},
 		{Transcript, "transcript:nextMatch", "Next match", k("n")},
 		{Transcript, "transcript:previousMatch", "Previous match", k("N")},
-
-		{Scroll, "scroll:lineUp", "A line up", k("up", "k")},
-		{Scroll, "scroll:lineDown", "A line down", k("down", "j")},
-		{Scroll, "scroll:pageUp", "Half a page up", k("pageup", "ctrl+u")},
-		{Scroll, "scroll:pageDown", "Half a page down", k("pagedown", "ctrl+d")},
-		{Scroll, "scroll:fullPageUp", "A page up", k("shift+space", "b")},
-		{Scroll, "scroll:fullPageDown", "A page down", k("space")},
-		{Scroll, "scroll:top", "To the beginning", k("g", "home", "ctrl+home")},
-		{Scroll, "scroll:bottom", "To the end", k("G", "end", "ctrl+end")},
-
-		{MessageSelector, "messageSelector:up", "Prompt above", k("up", "k", "ctrl+p")},
-		{MessageSelector, "messageSelector:down", "Prompt below", k("down", "j", "ctrl+n")},
-		{MessageSelector, "messageSelector:top", "First prompt", k("ctrl+up", "shift+up", "alt+up", "K")},
-		{MessageSelector, "messageSelector:bottom", "Last prompt", k("ctrl+down", "shift+down", "alt+down", "J")},
-		{MessageSelector, "messageSelector:select", "Choose", k("enter")},
-
-		{DiffDialog, "diff:dismiss", "Close", k("esc")},
-		{DiffDialog, "diff:previousSource", "Previous source", k("left")},
-		{DiffDialog, "diff:nextSource", "Next source", k("right")},
-		{DiffDialog, "diff:previousFile", "Previous file", k("up", "k")},
-		{DiffDialog, "diff:nextFile", "Next file", k("down", "j")},
-		{DiffDialog, "diff:viewDetails", "Show the changes", k("enter")},
-		{DiffDialog, "diff:back", "Back", nil},
-
-		{ModelPicker, "modelPicker:decreaseEffort", "Less effort", k("left")},
-		{ModelPicker, "modelPicker:increaseEffort", "More effort", k("right")},
-		{ModelPicker, "modelPicker:thisSessionOnly", "For this session only", k("s")},
-
-		{ThemePicker, "theme:toggleSyntaxHighlighting", "Switch the colours of code", k("ctrl+t")},
-
-		{Plugin, "plugin:toggle", "Choose or unchoose", k("space")},
-		{Plugin, "plugin:install", "Install", k("i")},
-
-		{Attachments, "attachments:next", "Next attachment", k("right")},
-		{Attachments, "attachments:previous", "Previous attachment", k("left")},
-		{Attachments, "attachments:remove", "Remove the attachment", k("backspace", "delete")},
-		{Attachments, "attachments:exit", "Back", k("down", "esc")},
-
-		{Footer, "footer:next", "Next", k("right")},
-		{Footer, "footer:previous", "Previous", k("left")},
-		{Footer, "footer:up", "Up", k("up")},
-		{Footer, "footer:down", "Down", k("down")},
-		{Footer, "footer:openSelected", "Open", k("enter")},
-		{Footer, "footer:clearSelection", "Back", k("esc")},
-
-		{Doctor, "doctor:fix", "Let the model repair it", k("f")},
 	}
 })
