@@ -42,7 +42,7 @@ func (s *Store) Install(ctx context.Context, id string, at Place) ([]Done, error
 			return err
 		}
 		in := &installing{Store: s, ctx: ctx, at: at, seen: map[string]bool{}}
-		if err := in.install(id, ""); err != nil {
+		if err := in.install(id); err != nil {
 			return err
 		}
 		all = in.done
@@ -94,8 +94,8 @@ type installing struct {
 	done []Done // what others depend on comes first
 }
 
-// install fetches one plugin, after those that it depends on. wanted is the range that its dependant accepts.
-func (in *installing) install(id, wanted string) error {
+// install fetches one plugin, after those that it depends on. wanted are the ranges that its dependants accept.
+func (in *installing) install(id string, wanted ...string) error {
 	if in.seen[id] {
 		return nil
 	}
@@ -117,26 +117,14 @@ func (in *installing) install(id, wanted string) error {
 		return full(err)
 	}
 	defer removeAll(dir)
-	root, sha, err := in.fetch(m, k, e, dir)
+	got, err := in.fitting(m, k, e, dir, append(wanted, in.heldTo(id)...))
 	if err != nil {
-		return fmt.Errorf("the plugin %s cannot be fetched: %w", id, err)
+		return err
 	}
-	p, err := Load(root, LoadOptions{Marketplace: m.Name, Entry: e})
-	if err != nil {
-		return fmt.Errorf("%s is no plugin that can be used: %w", id, err)
-	}
-	print, err := fingerprint(root)
-	if err != nil {
-		print = nil // it is large: it is not compared with what is there
-	}
-	version := versionOf(p, sha, print)
-	if !Fits(wanted, version) {
-		return fmt.Errorf("%s is needed in version %s, but the marketplace has %s", id, wanted, version)
-	}
-	if err := in.dependencies(p); err != nil {
+	if err := in.dependencies(got.plugin); err != nil {
 		return fmt.Errorf("%s: %w", id, err)
 	}
-	done, err := in.keep(id, version, sha, root, print)
+	done, err := in.keep(id, got)
 	if err != nil {
 		return err
 	}
@@ -145,6 +133,32 @@ func (in *installing) install(id, wanted string) error {
 	}
 	in.done = append(in.done, done)
 	return nil
+}
+
+// A fetched is a plugin whose files are here, but not yet at their place.
+type fetched struct {
+	plugin  *Plugin
+	version string
+	sha     string
+	print   []byte // of its files; nil: they are too many to look at
+}
+
+// get fetches a plugin and looks whether it is one.
+func (in *installing) get(m *Marketplace, k Known, e *Entry, dir string) (fetched, error) {
+	id := ID(e.Name, m.Name)
+	root, sha, err := in.fetch(m, k, e, dir)
+	if err != nil {
+		return fetched{}, fmt.Errorf("the plugin %s cannot be fetched: %w", id, err)
+	}
+	p, err := Load(root, LoadOptions{Marketplace: m.Name, Entry: e})
+	if err != nil {
+		return fetched{}, fmt.Errorf("%s is no plugin that can be used: %w", id, err)
+	}
+	print, err := fingerprint(root)
+	if err != nil {
+		print = nil
+	}
+	return fetched{p, versionOf(p, sha, print), sha, print}, nil
 }
 
 // market finds a marketplace; one that only the settings name is added.
@@ -252,9 +266,9 @@ func (in *installing) dependencies(p *Plugin) error {
 }
 
 // keep moves the files of a plugin to their place and records them. The record is what counts: until it is written everything is as it was.
-func (in *installing) keep(id, version, sha, root string, print []byte) (Done, error) {
+func (in *installing) keep(id string, got fetched) (Done, error) {
 	name, market := SplitID(id)
-	place := filepath.Join(in.cacheDir(), market, name, fileName(version))
+	place := filepath.Join(in.cacheDir(), market, name, fileName(got.version))
 	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
 		return Done{}, full(err)
 	}
@@ -264,19 +278,19 @@ func (in *installing) keep(id, version, sha, root string, print []byte) (Done, e
 			try = fmt.Sprintf("%s-%d", place, n)
 		}
 		if _, err := os.Lstat(try); errors.Is(err, os.ErrNotExist) {
-			if err := os.Rename(root, try); err != nil {
+			if err := os.Rename(got.plugin.Root, try); err != nil {
 				return Done{}, fmt.Errorf("%s could not be put into place: %w", id, err)
 			}
 			place = try
 			break
 		}
 		// A session may be using what is there, so it is not touched; the same content is not kept twice.
-		if have, err := fingerprint(try); err == nil && print != nil && string(have) == string(print) {
+		if have, err := fingerprint(try); err == nil && got.print != nil && string(have) == string(got.print) {
 			place = try
 			break
 		}
 	}
-	return in.record(id, version, sha, place)
+	return in.record(id, got.version, got.sha, place)
 }
 
 // fileName is a version as the name of a folder.
