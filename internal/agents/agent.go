@@ -108,12 +108,16 @@ func (a *Agent) equip() error {
 		p := a.parent.policy()
 		a.denied = guard.Compile(a.def.Denied, guard.Anchors{Dir: p.Dir, Home: p.Home})
 	}
-	bench := up.Bench.Branch(Desk{ID: a.id, Cwd: a.cwd, Fork: a.fork, Team: a, Policy: a.policy, Tools: func() *tool.Set { return a.seat.Tools() }})
+	desk := Desk{ID: a.id, Cwd: a.cwd, Fork: a.fork, Team: a, Policy: a.policy, Tools: func() *tool.Set { return a.seat.Tools() }}
+	if a.def != nil {
+		desk.Servers = a.def.OwnServers()
+	}
+	bench := up.Bench.Branch(desk)
 	tools, err := a.chooseTools(bench.Tools(), up.Tools())
 	if err != nil {
 		return err
 	}
-	set := tool.NewSet(tools...)
+	set := tool.NewSet(append(tools, a.ownTools(bench)...)...)
 	hooks := a.parent.handedDown().As(a.facts)
 	a.lineage = hooks
 	if a.def != nil {
@@ -223,14 +227,32 @@ func (a *Agent) chooseTools(all []*tool.Tool, parents *tool.Set) ([]*tool.Tool, 
 	return pool, nil
 }
 
+// ownTools are those of the servers that the definition describes. It need not search for them, and need not name them among its tools.
+func (a *Agent) ownTools(bench Bench) []*tool.Tool {
+	var list []*tool.Tool
+	for _, t := range bench.Own() {
+		listed := *t
+		listed.Deferred = false
+		if a.def == nil || !a.def.forbids(t) {
+			list = append(list, &listed)
+		}
+	}
+	return list
+}
+
 // Has reports whether the definition lets its agent have a tool.
 func (d *Definition) Has(t *tool.Tool) bool {
-	named := func(names []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool {
-			return n == t.Name || slices.Contains(t.Aliases, n) || strings.HasPrefix(n, "mcp__") && strings.HasPrefix(t.Name, strings.TrimSuffix(n, "__*")+"__")
-		})
-	}
-	return (d.Tools == nil || named(d.Tools)) && !named(d.Without)
+	return (d.Tools == nil || named(d.Tools, t)) && !d.forbids(t)
+}
+
+// forbids reports whether the definition keeps a tool from its agent.
+func (d *Definition) forbids(t *tool.Tool) bool { return named(d.Without, t) }
+
+// named reports whether names hold a tool, or all tools of its server.
+func named(names []string, t *tool.Tool) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		return n == t.Name || slices.Contains(t.Aliases, n) || strings.HasPrefix(n, "mcp__") && strings.HasPrefix(t.Name, strings.TrimSuffix(n, "__*")+"__")
+	})
 }
 
 // withMissing adds tools of the parent that an agent of its own does not have: the requests must be the same, and who calls one of them

@@ -20,6 +20,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,6 +101,8 @@ type Post struct {
 // A Bench is the tools of one agent and the state behind them: what it has read, where it is.
 type Bench interface {
 	Tools() []*tool.Tool
+	// Own are the tools that only this agent has, besides Tools: those of the servers of its Desk.
+	Own() []*tool.Tool
 	Cwd() string
 	// Branch makes the bench of a child.
 	Branch(Desk) Bench
@@ -111,6 +114,8 @@ type Desk struct {
 	Cwd  string
 	Fork bool // it knows the files that its parent knows
 	Team team.Agents
+	// Servers are the MCP servers that the agent's definition describes, by name.
+	Servers map[string]json.RawMessage
 
 	Tools  func() *tool.Set    // what the agent has in the end, chosen among those of the bench
 	Policy func() guard.Policy // what the agent may do now, with those above it behind Parent

@@ -255,6 +255,8 @@ type holdIn struct {
 
 func (b bench) Cwd() string { return b.cwd }
 
+func (b bench) Own() []*tool.Tool { return nil }
+
 func (b bench) Branch(d agents.Desk) agents.Bench {
 	seen := files.NewSeen()
 	if d.Fork {

@@ -237,33 +237,47 @@ func (d *Definition) Missing(worktrees bool, servers Servers) []string {
 			list = append(list, text)
 		}
 	}
-	for _, name := range d.servers() {
-		add(servers == nil || !servers.Has(name), "its MCP server "+name+" is not there: agents use the servers that the session has")
+	named, _ := d.servers()
+	for _, name := range named {
+		add(servers == nil || !servers.Has(name), "its MCP server "+name+" is not there: neither the session nor the definition describes it")
 	}
 	add(len(d.RequiredMCP) > 0 && servers == nil, "it needs the MCP servers "+strings.Join(d.RequiredMCP, ", ")+", and there are none here")
 	add(d.Isolation != "" && !worktrees, "it asks for a worktree, and there are none here: it works in the folder of the project itself")
 	return list
 }
 
-// servers names the MCP servers that a definition lists: by name, or with a configuration of their own.
-func (d *Definition) servers() []string {
-	var names []string
+// OwnServers are the MCP servers that the definition describes itself, by name.
+func (d *Definition) OwnServers() map[string]json.RawMessage {
+	_, own := d.servers()
+	return own
+}
+
+// servers are the MCP servers that a definition lists: the names of the session's, and those with a description of their own.
+func (d *Definition) servers() (names []string, own map[string]json.RawMessage) {
 	var list []json.RawMessage
-	var object map[string]json.RawMessage
-	switch {
-	case json.Unmarshal(d.MCPServers, &list) == nil:
-		for _, raw := range list {
-			var name string
-			if json.Unmarshal(raw, &name) == nil {
-				names = append(names, name)
-			} else if json.Unmarshal(raw, &object) == nil {
-				names = append(names, slices.Sorted(maps.Keys(object))...)
+	if json.Unmarshal(d.MCPServers, &list) != nil {
+		list = []json.RawMessage{d.MCPServers}
+	}
+	for _, raw := range list {
+		var name string
+		var object map[string]json.RawMessage
+		if json.Unmarshal(raw, &name) == nil && name != "" {
+			names = append(names, name)
+		} else if json.Unmarshal(raw, &object) == nil {
+			for _, key := range slices.Sorted(maps.Keys(object)) {
+				var fields map[string]json.RawMessage
+				if json.Unmarshal(object[key], &fields) != nil || len(fields) == 0 {
+					names = append(names, key)
+					continue
+				}
+				if own == nil {
+					own = map[string]json.RawMessage{}
+				}
+				own[key] = object[key]
 			}
 		}
-	case json.Unmarshal(d.MCPServers, &object) == nil:
-		names = slices.Sorted(maps.Keys(object))
 	}
-	return names
+	return names, own
 }
 
 // awaitServers waits for the MCP servers that a definition cannot do without.

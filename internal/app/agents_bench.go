@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gofer/internal/agents"
+	"gofer/internal/event"
 	"gofer/internal/extend/mcp"
 	"gofer/internal/guard"
 	"gofer/internal/session/transcript"
@@ -28,6 +29,7 @@ import (
 type bench struct {
 	engine *engine
 	desk   desk
+	own    *mcp.Hub // servers of the agent's definition; nil: there are none
 }
 
 // A desk is what the tools of one agent work with.
@@ -95,7 +97,24 @@ func (b *bench) Branch(d agents.Desk) agents.Bench {
 	if d.Fork {
 		child.seen.Restore(b.desk.seen.Entries())
 	}
-	return &bench{b.engine, child}
+	return &bench{b.engine, child, b.engine.ownServers(d.Servers)}
+}
+
+// ownWait bounds how long an agent waits for servers of its own that are not known yet.
+const ownWait = 10 * time.Second
+
+// Own are the tools of the servers that the agent's definition describes.
+func (b *bench) Own() []*tool.Tool {
+	if b.own == nil {
+		return nil
+	}
+	b.own.Settle(b.engine.ctx, ownWait, false)
+	for _, st := range b.own.Status() {
+		if !st.Known {
+			b.engine.emit(event.Info{Level: "warning", Content: fmt.Sprintf("The MCP server %s of an agent cannot be used: %s", st.Name, firstOf(st.Error, "it is still starting"))})
+		}
+	}
+	return b.own.Tools()
 }
 
 // noPlan is plan mode as agents have it: only the main agent turns it on and off.

@@ -28,10 +28,14 @@ func (e *engine) definitions() *agents.Definitions {
 	}
 	a.defs = agents.Load(e.agentSources(a.given)...)
 	for _, d := range a.defs.All() {
-		if d.Origin == agents.Project && len(d.Hooks) > 0 && !a.hooked {
+		if d.Origin != agents.Project || a.hooked {
+			continue
+		}
+		if len(d.Hooks) > 0 {
 			d.Hooks = nil
 			fmt.Fprintf(e.world.Stderr, "%s: the hooks of this agent do not run, because this folder is not trusted yet. Run gofer in it from a terminal once and accept it.\n", d.File)
 		}
+		e.withoutServers(d)
 	}
 	for _, p := range a.defs.Problems() {
 		fmt.Fprintln(e.world.Stderr, p)
@@ -89,7 +93,7 @@ func (e *engine) readsSource(name string) bool {
 	return slices.Contains(sources, name)
 }
 
-// agentSurfaces are the hooks in the project's definitions: code of the project, for which it must be trusted.
+// agentSurfaces are the hooks and servers in the project's definitions: code of the project, for which it must be trusted.
 func (e *engine) agentSurfaces() []trust.Surface {
 	if e.flags.Bare || e.flags.SafeMode {
 		return nil
@@ -101,20 +105,19 @@ func (e *engine) agentSurfaces() []trust.Surface {
 	if len(places) == 0 {
 		return nil
 	}
-	hooks := map[string][]hook.Group{}
+	hooks, servers := map[string][]hook.Group{}, map[string]any{}
 	for _, d := range agents.Load(places...).All() {
-		if len(d.Hooks) > 0 && d.Origin == agents.Project {
+		if d.Origin != agents.Project {
+			continue
+		}
+		if len(d.Hooks) > 0 {
 			hooks[d.File] = d.Hooks
 		}
+		if own := d.OwnServers(); own != nil {
+			servers[d.File] = own
+		}
 	}
-	if len(hooks) == 0 {
-		return nil
-	}
-	content, err := json.Marshal(hooks)
-	if err != nil {
-		return nil
-	}
-	return []trust.Surface{{Name: "hooks of agents", Content: content}}
+	return append(surfaceOf("hooks of agents", hooks), surfaceOf("MCP servers of agents", servers)...)
 }
 
 // addAgents takes over definitions that the program that drives gofer brings.

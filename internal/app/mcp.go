@@ -34,6 +34,7 @@ type servers struct {
 	listed  map[string]bool // tools of servers that are in defs
 	defs    []llm.ToolDef
 	find    []*tool.Tool
+	own     map[string]*mcp.Hub // of agents whose definitions describe servers, by what they describe
 }
 
 // openMCP begins to connect the servers, in the background. The error is about the command line.
@@ -42,6 +43,28 @@ func (e *engine) openMCP() error {
 	if err != nil {
 		return err
 	}
+	s := &e.servers
+	s.hub, s.loaded, s.listed = mcp.New(e.ctx, e.serverOptions()), make(chan struct{}), map[string]bool{}
+	s.begun = make(chan struct{})
+	s.find = find.Tools(find.Env{Tools: e.findable, Find: func(name string) (*tool.Tool, error) { return e.toolSet().Find(name) }, Wait: e.waitForServers})
+	e.nameWaiting(s.find)
+	go func() {
+		defer close(s.loaded)
+		if e.agents.self != nil {
+			given = append(given, mcp.ParseMap(e.agents.self.OwnServers(), scopeFlag)...)
+		}
+		s.hub.Add(e.allServers(append(given, e.editorServer()...))...)
+	}()
+	e.closers = append(e.closers, func() {
+		<-s.loaded
+		s.hub.Close()
+		e.closeOwnServers()
+	})
+	return nil
+}
+
+// serverOptions are what servers work with, whoever uses them.
+func (e *engine) serverOptions() mcp.Options {
 	env := environment(e.world, e.settings.Current())
 	outputTokens, _ := strconv.Atoi(env("MAX_MCP_OUTPUT_TOKENS"))
 	if outputTokens <= 0 {
@@ -59,20 +82,7 @@ func (e *engine) openMCP() error {
 	if e.people.elicit != nil {
 		o.Elicit = e.people.elicit
 	}
-	s := &e.servers
-	s.hub, s.loaded, s.listed = mcp.New(e.ctx, o), make(chan struct{}), map[string]bool{}
-	s.begun = make(chan struct{})
-	s.find = find.Tools(find.Env{Tools: e.findable, Find: func(name string) (*tool.Tool, error) { return e.toolSet().Find(name) }, Wait: e.waitForServers})
-	e.nameWaiting(s.find)
-	go func() {
-		defer close(s.loaded)
-		s.hub.Add(e.allServers(append(given, e.editorServer()...))...)
-	}()
-	e.closers = append(e.closers, func() {
-		<-s.loaded
-		s.hub.Close()
-	})
-	return nil
+	return o
 }
 
 // tokenDir is where log-ins are kept, for their owner only.

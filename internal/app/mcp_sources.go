@@ -69,14 +69,21 @@ func (e *engine) allServers(given []mcp.Config) []mcp.Config {
 		kept = append(kept, c)
 	}
 	for i, c := range kept {
+		kept[i].Off = off[c.Name] && c.Scope != scopeFlag
+	}
+	return e.usable(kept)
+}
+
+// usable are descriptions with their variables replaced, and with a problem where the settings forbid the server.
+func (e *engine) usable(list []mcp.Config) []mcp.Config {
+	for i, c := range list {
 		c = c.Expand(e.lookupEnv)
-		c.Off = off[c.Name] && c.Scope != scopeFlag
 		if reason := e.serverForbidden(c); reason != "" && c.Problem == "" {
 			c.Problem = reason
 		}
-		kept[i] = c
+		list[i] = c
 	}
-	return kept
+	return list
 }
 
 func (e *engine) lookupEnv(name string) (string, bool) {
