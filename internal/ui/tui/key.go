@@ -17,11 +17,14 @@ import (
 // key takes a key: the dialog on top has it, else the prompt box.
 func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if d := m.top(); d != nil {
-		switch action, _ := m.reader.Press(m.Keys, msg); action {
-		case keys.Suspend:
+		action, msg, given := m.reader.Translate(m.Keys, msg, d.contexts()...)
+		switch {
+		case action == keys.Suspend:
 			return m.suspend()
-		case keys.Redraw:
+		case action == keys.Redraw:
 			m.redraw = true
+			return nil
+		case !given:
 			return nil
 		}
 		return d.update(msg)

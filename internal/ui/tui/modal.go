@@ -7,7 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"gofer/internal/ui/dialog"
+	"gofer/internal/ui/keys"
 	"gofer/internal/ui/screen"
+	"gofer/internal/ui/verbose"
 )
 
 // typingFor is how long after a key the person counts as typing: a dialog that comes by itself does not take the next one.
@@ -25,6 +27,27 @@ type modal struct {
 func (d *modal) full() bool {
 	f, ok := d.dialog.(interface{ FullScreen() bool })
 	return ok && f.FullScreen()
+}
+
+// contexts are those whose keys count in the dialog.
+func (d *modal) contexts() []keys.Context {
+	switch d.dialog.(type) {
+	case *verbose.View:
+		return []keys.Context{keys.Transcript, keys.Scroll}
+	case *dialog.View:
+		return []keys.Context{keys.Tabs, keys.Scroll}
+	case *dialog.Permission, *dialog.Plan, *dialog.Trust, *dialog.Form:
+		return []keys.Context{keys.Confirmation}
+	case *dialog.Questions:
+		return []keys.Context{keys.Tabs, keys.Confirmation}
+	case *dialog.Rewind:
+		return []keys.Context{keys.MessageSelector, keys.Select}
+	case *dialog.Picker:
+		return []keys.Context{keys.ModelPicker, keys.Select}
+	case *dialog.Manager:
+		return []keys.Context{keys.Tabs, keys.Select}
+	}
+	return []keys.Context{keys.Select}
 }
 
 func (d *modal) update(msg tea.Msg) tea.Cmd {
