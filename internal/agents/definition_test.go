@@ -50,7 +50,7 @@ All of it.
 	}
 	got := fmt.Sprint(d.Name, "|", d.Description, "|", d.Tools, d.Types, d.Without, len(d.Denied), d.Denied[0].String(), "|", d.Model, d.Effort, d.Mode, d.Hooks[0].Event, d.MaxTurns,
 		d.Background, d.Isolation, d.Color, d.InitialPrompt, d.Memory, d.Skills, string(d.MCPServers), d.RequiredMCP, "|", d.Prompt)
-	want := `reviewer|Reviews changes. Use it when: a change is done, "and" before it is committed.|[Read Grep Bash Agent] [Explore Plan] [Write] 1 Bash(rm:*)|sonnet high acceptEdits Stop 7 true worktree blue Begin. user [a b] ["github"] [github]|You review.
+	want := `reviewer|Reviews changes. Use it when: a change is done, "and" before it is committed.|[Read Grep Bash Agent Write Edit] [Explore Plan] [Write] 1 Bash(rm:*)|sonnet high acceptEdits Stop 7 true worktree blue Begin. user [a b] ["github"] [github]|You review.
 
 ---
 All of it.`
