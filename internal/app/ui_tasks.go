@@ -29,7 +29,7 @@ func (u *uiDesk) jobItems(ctx context.Context) []dialogs.Item {
 			ended = time.Now()
 		}
 		item := dialogs.Item{ID: j.ID, Name: j.Description, Detail: fmt.Sprintf("%s, %s", kindWord(j.Kind), ended.Sub(j.Started).Round(time.Second)),
-			State: string(j.State), Tone: tones[j.State], Live: !j.State.Ended(), Read: func() (dialogs.Page, error) { return jobPage(u.e.jobs, j.ID) }}
+			State: string(j.State), Tone: tones[j.State], Live: !j.State.Ended(), Tail: true, Read: func() (dialogs.Page, error) { return jobPage(u.e.jobs, j.ID) }}
 		if !j.State.Ended() {
 			item.Acts = []dialogs.Act{{Key: "x", Name: "stop", Do: func(string) (string, error) {
 				_, err := u.e.jobs.Stop(ctx, "person", j.ID)

@@ -319,6 +319,43 @@ func TestViewSearch(t *testing.T) {
 	}
 }
 
+// An output is seen from its end, and followed until somebody looks further up.
+func TestTailFollows(t *testing.T) {
+	t.Parallel()
+	lines := 100
+	m := &Manager{Load: func() ([]Section, error) {
+		return []Section{{Items: []Item{{ID: "job", Name: "job", Tail: true, Read: func() (Page, error) {
+			var b strings.Builder
+			for i := range lines {
+				fmt.Fprintf(&b, "tick %d\n", i)
+			}
+			return Text(b.String()), nil
+		}}}}}, nil
+	}}
+	shows := func(want string) {
+		t.Helper()
+		if got := looks(t, m, 80, 12); !strings.Contains(got, want+"\n") {
+			t.Errorf("it does not show %q:\n%s", want, got)
+		}
+	}
+	more := func() {
+		lines += 10
+		finish(m, m.Update(liveMsg{m}))
+	}
+	drive(m, "enter")
+	shows(" tick 99")
+	more()
+	shows(" tick 109")
+	send(m, "pgup")
+	shows(" tick 100")
+	more()
+	shows(" tick 100")
+	send(m, "end")
+	shows(" tick 119")
+	more()
+	shows(" tick 129")
+}
+
 // A key in a list of thousands of rows is answered at once.
 func BenchmarkSessionsKey(b *testing.B) {
 	p := sampleSessions(5000)

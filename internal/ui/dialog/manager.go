@@ -30,6 +30,7 @@ type Item struct {
 	// Read brings what Enter shows; it runs outside Update. nil: the details are all there is.
 	Read func() (Page, error)
 	Live bool // what it shows changes by itself
+	Tail bool // its details are seen from their end
 }
 
 // A Section is a tab of a manager.

@@ -94,7 +94,7 @@ func (m *Manager) show() tea.Cmd {
 	if it.Read == nil {
 		return nil
 	}
-	m.open, m.detail, m.missing, m.scroll, m.said = it.ID, nil, nil, scroll{}, ""
+	m.open, m.detail, m.missing, m.scroll, m.said = it.ID, nil, nil, scroll{end: it.Tail, follow: it.Tail}, ""
 	return m.read()
 }
 

@@ -49,8 +49,12 @@ func (l *cursor) window(count, height int) (from, to int) {
 	return l.top, l.top + height
 }
 
-// A scroll is a window over lines.
-type scroll struct{ top int }
+// A scroll is a window over lines. At the end it follows what is added there.
+type scroll struct {
+	top    int
+	end    bool
+	follow bool // reaching the end means to stay there
+}
 
 // move takes a key, and reports whether it was one for scrolling. The end is bounded when the lines are drawn.
 func (s *scroll) move(k string, page int) bool {
@@ -71,6 +75,7 @@ func (s *scroll) move(k string, page int) bool {
 		return false
 	}
 	s.top = max(s.top, 0)
+	s.end = s.top == 1<<30
 	return true
 }
 
@@ -84,7 +89,10 @@ func (s *scroll) cut(c screen.Canvas, lines []string, height int) []string {
 		return lines
 	}
 	seen := max(height-1, 1)
-	s.top = max(min(s.top, len(lines)-seen), 0)
+	if last := len(lines) - seen; s.end || s.top >= last {
+		s.top, s.end = last, s.end || s.follow
+	}
+	s.top = max(s.top, 0)
 	out := append([]string{}, lines[s.top:s.top+seen]...)
 	if height > 1 {
 		out = append(out, c.Theme.Faint.Paint(fmt.Sprintf("%d-%d / %d", s.top+1, s.top+seen, len(lines))))
