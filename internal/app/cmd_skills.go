@@ -34,6 +34,7 @@ func runSkills(_ context.Context, w World, args []string) error {
 	if e.settings, err = config.Open(config.Options{ConfigDir: p.config, ProjectDir: p.cwd}); err != nil {
 		return err
 	}
+	e.loadPlugins()
 	switch {
 	case args[0] == "list" && len(words) == 0:
 		return e.listSkillsFor(w, f.JSON)

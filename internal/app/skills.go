@@ -178,12 +178,15 @@ func (e *engine) deniedUse(toolName, target string) bool {
 // warnOfSkills tells people what is wrong with skills, each thing once.
 func (e *engine) warnOfSkills() {
 	for _, p := range e.skillCatalog().NewProblems() {
-		if e.session != nil {
-			e.emit(event.Info{Level: "warning", Content: p.String()})
-		}
-		if e.people.client == nil {
-			fmt.Fprintln(e.world.Stderr, p)
-		}
+		e.warnPeople(p.String())
+	}
+}
+
+// warnPeople tells whoever watches the session, and a script on its standard error.
+func (e *engine) warnPeople(text string) {
+	e.emit(event.Info{Level: "warning", Content: text})
+	if e.people.client == nil && !e.people.watched {
+		fmt.Fprintln(e.world.Stderr, text)
 	}
 }
 
@@ -385,6 +388,9 @@ func bringsAlong(s *skill.Skill) string {
 // rulesCount and hooksCount say whether what a skill brings along counts: for a file of the project only as far as the folder is trusted, and only if
 // it is what was there when that was decided. A run that nobody watches takes hooks, as it takes those of the settings.
 func (e *engine) rulesCount(s *skill.Skill) bool {
+	if e.settings.Current().Settings.AllowManagedPermissionRulesOnly && s.Origin != skill.Managed {
+		return false
+	}
 	return !ofProject(s.Origin) || e.trusted && e.skills.seen[s.File] == bringsAlong(s)
 }
 

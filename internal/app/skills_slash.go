@@ -9,15 +9,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
 	"gofer/internal/extend/skill"
+	"gofer/internal/guard"
 	"gofer/internal/hook"
 	"gofer/internal/llm"
 	"gofer/internal/loop"
 	"gofer/internal/prompt"
 	"gofer/internal/session"
+	"gofer/internal/tool"
+	"gofer/internal/ui/input"
 )
 
 // skillCommands are the skills and commands that a user may type. Those that are used most come first.
@@ -125,9 +129,25 @@ func (e *engine) typedSkill(ctx context.Context, s *skill.Skill, args string) (s
 	}
 	blocks := []llm.Block{llm.TextBlock(fmt.Sprintf("<command-name>/%s</command-name>\n<command-args>%s</command-args>", s.Name, args)), llm.TextBlock(text)}
 	if raw, err := s.Text(); err == nil && s.Fetch == nil {
-		blocks = append(blocks, e.mentioned(ctx, raw)...) // what the author mentions; what the user mentions is read with the prompt
+		blocks = append(blocks, e.authorsMentions(ctx, raw)...) // what the user mentions is read with the prompt
 	}
 	return "", blocks, nil
+}
+
+// authorsMentions reads the files that the author of a skill mentions by @. The author is not the user: what would have to be asked for is left out.
+func (e *engine) authorsMentions(ctx context.Context, text string) []llm.Block {
+	var blocks []llm.Block
+	for _, name := range input.Mentions(text) {
+		file, _ := e.mentionedFile(name)
+		if file == "" || len(blocks) >= mostMentions {
+			continue
+		}
+		d := guard.Decide(e.policy.Policy(), guard.Facts{Tool: "Read", Access: []tool.Access{{Verb: tool.Read, Target: file}}, Traits: tool.Traits{ReadOnly: true}})
+		if d.Behavior == guard.Allow {
+			blocks = append(blocks, e.mention(ctx, name)...)
+		}
+	}
+	return blocks
 }
 
 // typedFork runs a skill that has an agent of its own, and answers with what that found. The model learns of it with the next prompt.
@@ -208,4 +228,13 @@ func (e *engine) skillMarks(s *skill.Skill) string {
 		return ""
 	}
 	return " (" + strings.Join(marks, "; ") + ")"
+}
+
+// firstWord cuts a prompt behind its first word.
+func firstWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		return text[:end], strings.TrimSpace(text[end:])
+	}
+	return text, ""
 }

@@ -282,11 +282,11 @@ func (e *engine) warnSkill(s *skill.Skill, what string) {
 	if known {
 		return
 	}
-	text := fmt.Sprintf("%s: %s, because this folder is not trusted yet, or the skill has changed since. Run gofer in it from a terminal once and accept it.", s.File, what)
-	e.emit(event.Info{Level: "warning", Content: text})
-	if e.people.client == nil {
-		fmt.Fprintln(e.world.Stderr, text)
+	why := "this folder is not trusted yet, or the skill has changed since. Run gofer in it from a terminal once and accept it."
+	if !ofProject(s.Origin) {
+		why = "managed settings let only managed rules count."
 	}
+	e.warnPeople(fmt.Sprintf("%s: %s, because %s", firstOf(s.File, s.Name), what, why))
 }
 
 // skilled is a request as the active skill wants it: to another model, or with another effort.
@@ -375,16 +375,10 @@ func (e *engine) preloaded(ctx context.Context, names []string, owner string) []
 
 // agentSkills is what an agent that was started is told of skills.
 func (e *engine) agentSkills(d *agents.Definition, p agents.Post) []string {
-	if !e.skillsOn() {
+	if !e.skillsOn() || len(d.Skills) == 0 {
 		return nil
 	}
-	if len(d.Skills) == 0 {
-		return nil
-	}
-	gate := e.watchedGate(p)
-	e.skills.mu.Lock()
-	e.skills.posts[p.ID], e.skills.handles[p.ID] = p, e.skillHandle(p, gate) // its loop has not begun yet
-	e.skills.mu.Unlock()
+	e.gateOf(p) // its loop has not begun yet; now the commands of its skills have their way
 	return e.preloaded(e.ctx, d.Skills, p.ID)
 }
 

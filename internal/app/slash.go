@@ -38,7 +38,7 @@ func (e *engine) slashNames() []string {
 
 // slash runs a command, if the prompt is one.
 func (e *engine) slash(ctx context.Context, text string) (answer string, blocks []llm.Block, handled bool) {
-	name, args, _ := strings.Cut(strings.TrimSpace(text), " ")
+	name, args := firstWord(text)
 	if !strings.HasPrefix(name, "/") || e.flags.NoSlash {
 		return "", nil, false
 	}
