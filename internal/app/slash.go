@@ -25,7 +25,7 @@ func (e *engine) slashCommands() []slashCommand {
 		{"cost", "show what the session has cost", "", e.slashCost},
 		{"dream", "distil the daily logs of the memory into memories", "", e.slashDream},
 		{"init", "look at the project and write its instruction file", "", e.slashInit},
-	}, slices.Concat(e.textCommands(), e.pluginCommands(), e.scheduleCommands(), e.serverCommands(), e.skillCommands())...))
+	}, slices.Concat(e.textCommands(), e.pluginCommands(), e.scheduleCommands(), e.serverCommands(), e.skillCommands(), e.reviewCommands())...))
 }
 
 func (e *engine) slashNames() []string {

@@ -29,11 +29,18 @@ func (e *engine) textCommands() []slashCommand {
 		{"permissions", "list the permission rules", "", e.textOf(e.rulesText)},
 		{"rename", "give the session a title", "TITLE", e.slashRename},
 		{"export", "write the conversation to a file", "FILE", e.slashExport},
-		{"review", "review the changes of this branch, or what you name", "[what]", e.asks(reviewPrompt)},
-		{"security-review", "look for weaknesses in the changes of this branch", "[what]", e.asks(securityPrompt)},
 		{"status", "version, session, model, settings, servers", "", e.textOf(e.statusText)},
 		{"tasks", "list the work in the background", "", e.textOf(e.jobsText)},
 		{"todos", "list the open steps of the work", "", e.slashTodos},
+	}
+}
+
+// reviewCommands are prompts of gofer's own. They come last, because a skill or command of the same name that a user or a project has
+// written is the one they mean.
+func (e *engine) reviewCommands() []slashCommand {
+	return []slashCommand{
+		{"review", "review the changes of this branch, or what you name", "[what]", e.asks(reviewPrompt)},
+		{"security-review", "look for weaknesses in the changes of this branch", "[what]", e.asks(securityPrompt)},
 	}
 }
 
