@@ -1,8 +1,12 @@
 package gofer_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,5 +102,47 @@ func TestPluginsOfTheClient(t *testing.T) {
 	c.next("result")
 	if !c.exists("marked") {
 		t.Error("the hook of the plugin did not run")
+	}
+	c.end()
+	if text := c.stderr.String(); !strings.Contains(text, "checker.md: hooks, permissionMode and mcpServers of an agent of a plugin count for nothing") {
+		t.Errorf("what does not count is not said: %s", text)
+	}
+}
+
+func TestAPluginFromAnAddress(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	for name, text := range map[string]string{"kit-main/.claude-plugin/plugin.json": `{"name": "kit"}`, "kit-main/commands/hello.md": "Say hello."} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(w, text)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/kit.zip" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write(packed.Bytes())
+	}))
+	defer server.Close()
+	c := startClient(t, onePluginCall, "--plugin-url", server.URL+"/kit.zip", "--plugin-url="+server.URL+"/none.zip")
+	answer := fmt.Sprint(c.request(map[string]any{"subtype": "initialize"}))
+	if !strings.Contains(answer, "kit:hello") {
+		t.Errorf("answer %s", answer)
+	}
+	plugins := c.request(map[string]any{"subtype": "reload_plugins"})["response"].(map[string]any)["plugins"].([]any)
+	path := plugins[0].(map[string]any)["path"].(string)
+	c.end()
+	if !strings.Contains(c.stderr.String(), "none.zip: it cannot be had: the server answered 404") {
+		t.Errorf("what cannot be had is not said: %s", c.stderr.String())
+	}
+	if left, _ := os.ReadDir(filepath.Dir(filepath.Dir(path))); left != nil {
+		t.Errorf("%s is left behind", path)
 	}
 }

@@ -103,14 +103,15 @@ func (e *engine) givenPlugin(dir string, noServers bool) givenPlugin {
 // fetchedPlugin unpacks an archive for this run.
 func (e *engine) fetchedPlugin(where string) givenPlugin {
 	dir, err := os.MkdirTemp("", "gofer-plugin-*")
-	if err == nil {
-		e.closers = append(e.closers, func() { os.RemoveAll(dir) })
-		dir, err = plugin.FetchArchive(e.ctx, where, dir)
-	}
 	if err != nil {
 		return givenPlugin{dir: where, fault: err.Error()}
 	}
-	return givenPlugin{dir: dir}
+	e.closers = append(e.closers, func() { os.RemoveAll(dir) })
+	root, err := plugin.FetchArchive(e.ctx, where, dir)
+	if err != nil {
+		return givenPlugin{dir: where, fault: err.Error()}
+	}
+	return givenPlugin{dir: root}
 }
 
 // loadPlugins reads the enabled plugins anew, and says what is wrong with them.
