@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"gofer/internal/proc"
 )
 
 // What surrounds a run may be another place than the one this process stands in: a program that embeds gofer, or an editor with several
@@ -61,3 +63,11 @@ func (w World) canWall() error {
 
 // alone says that this process is gofer's own: then signals are gofer's affair too.
 func (w World) alone() bool { return w.Environ == nil }
+
+// closeRunner ends all commands. A program that goes on has promised its own users that nothing is left, so it waits for the last process.
+func (w World) closeRunner(r *proc.Runner) {
+	r.Close()
+	if !w.alone() {
+		r.Gone()
+	}
+}

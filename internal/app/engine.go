@@ -139,7 +139,7 @@ func (e *engine) open() error {
 		}
 	}
 	e.runner = proc.New(w.Self)
-	e.closers = append(e.closers, func() { e.runner.Close() })
+	e.closers = append(e.closers, func() { w.closeRunner(e.runner) })
 	e.userShell = shell.NewUserShell(e.runner, filepath.Join(p.config, "shell-snapshots"), w.environ)
 	maxOutput, _ := strconv.Atoi(environment(w, e.settings.Current())("BASH_MAX_OUTPUT_LENGTH"))
 	e.jobs = job.New(p.taskDir(), maxOutput, time.Now)
