@@ -244,8 +244,8 @@ func (c *pluginCommand) set(id, scope string, on bool) error {
 
 // keepTrust changes settings of the project by the user's own command.
 func (c *pluginCommand) keepTrust(change func() error) error {
-	keeper := trust.New(config.OpenState(c.e.place.config, c.e.place.chosen, c.e.place.home), c.e.place.home)
-	state, err := keeper.Check(c.e.place.cwd, c.surfaces())
+	keeper := c.e.trustKeeper()
+	state, err := keeper.Check(c.e.place.configRoot(), c.surfaces())
 	if changed := change(); changed != nil {
 		return changed
 	}
@@ -253,12 +253,12 @@ func (c *pluginCommand) keepTrust(change func() error) error {
 		return nil
 	}
 	c.e.trusted = true
-	return keeper.Pin(c.e.place.cwd, c.surfaces())
+	return keeper.Pin(c.e.place.configRoot(), c.surfaces())
 }
 
 func (c *pluginCommand) surfaces() []trust.Surface {
 	snap := c.e.settings.Current()
-	list := append(c.e.agentSurfaces(), c.e.pluginSurfaces(snap)...)
+	list := slices.Concat(c.e.agentSurfaces(), c.e.skillSurfaces(), c.e.pluginSurfaces(snap))
 	for _, s := range snap.Surfaces() {
 		list = append(list, trust.Surface(s))
 	}

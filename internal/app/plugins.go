@@ -67,7 +67,7 @@ func marketplaceSource(p place, raw json.RawMessage) (plugin.Source, error) {
 	if src.Kind == "directory" || src.Kind == "file" {
 		src.Path = expandHome(src.Path, p.home)
 		if !filepath.IsAbs(src.Path) {
-			src.Path = filepath.Join(p.cwd, src.Path)
+			src.Path = filepath.Join(p.configRoot(), src.Path)
 		}
 	}
 	return src, nil

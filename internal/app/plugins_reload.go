@@ -104,8 +104,7 @@ func (e *engine) stillTrusted(snap *config.Snapshot) bool {
 	if len(surfaces) == 0 {
 		return true
 	}
-	keeper := trust.New(config.OpenState(e.place.config, e.place.chosen, e.place.home), e.place.home)
-	state, err := keeper.Check(e.place.cwd, surfaces)
+	state, err := e.trustKeeper().Check(e.place.configRoot(), surfaces)
 	return err == nil && state.Verdict == trust.Trusted
 }
 
