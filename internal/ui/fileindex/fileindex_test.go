@@ -113,12 +113,12 @@ func TestFilesComeAndGo(t *testing.T) {
 
 func TestOddNames(t *testing.T) {
 	t.Parallel()
-	names := []string{"a name with blanks.txt", "wide/你好.txt", "accent/Überblick.md"}
+	names := []string{"a name with blanks.txt", "wide/你好.txt", "accent/Überblick.md", "РАБОТА.txt"}
 	if os.PathSeparator == '/' {
 		names = append(names, "line\nend.txt", "bad\xff\xfename.txt")
 	}
 	x := open(t, tree(t, names...))
-	for query, want := range map[string]string{"nameblanks": names[0], "你好": names[1], "über": names[2], "lineend": "line\nend.txt", "badname": "bad\xff\xfename.txt"} {
+	for query, want := range map[string]string{"nameblanks": names[0], "你好": names[1], "über": names[2], "работа": names[3], "lineend": "line\nend.txt", "badname": "bad\xff\xfename.txt"} {
 		if os.PathSeparator != '/' && (strings.Contains(want, "\n") || !utf8.ValidString(want)) {
 			continue
 		}

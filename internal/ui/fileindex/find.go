@@ -51,7 +51,12 @@ type pattern struct {
 }
 
 func newPattern(query string) pattern {
-	p := pattern{sensitive: query != strings.ToLower(query), mask: maskOf(query)}
+	p := pattern{sensitive: query != strings.ToLower(query)}
+	for i := 0; i < len(query); i++ {
+		if query[i] < utf8.RuneSelf { // other letters have other bytes as capitals
+			p.mask |= 1 << bitOf(query[i])
+		}
+	}
 	p.runes = []rune(query)
 	if len(query) == len(p.runes) {
 		p.bytes = []byte(query)
@@ -143,6 +148,7 @@ func filter(ctx context.Context, t *table, from []uint32, some bool, p pattern) 
 	if some {
 		total = len(from)
 	}
+	exact := len(p.bytes) == 1 && !p.sensitive && bitOf(p.bytes[0]) < otherASCII // one letter has a bit of its own
 	pieces := make([][]uint32, (total+chunk-1)/chunk)
 	parallel(ctx, len(pieces), func(_, piece int) {
 		lo, hi := piece*chunk, min(total, (piece+1)*chunk)
@@ -152,7 +158,7 @@ func filter(ctx context.Context, t *table, from []uint32, some bool, p pattern) 
 			if some {
 				id = from[i]
 			}
-			if t.mask[id]&p.mask == p.mask && p.within(t.folded(id, p)) {
+			if t.mask[id]&p.mask == p.mask && (exact || p.within(t.folded(id, p))) {
 				if kept == nil {
 					kept = make([]uint32, 0, hi-i)
 				}

@@ -74,7 +74,10 @@ func (t *table) same(old *table) bool {
 	return old != nil && t.len() == old.len() && bytes.Equal(t.names, old.names)
 }
 
-// maskOf has a bit for each letter and digit that a name holds, and for some signs; all other characters share the last bit.
+// otherASCII is the bit of the characters that have none of their own.
+const otherASCII = 41
+
+// maskOf has a bit for each letter and digit that a name holds, and for some signs; all others share the bits that are left.
 func maskOf(s string) uint64 {
 	var m uint64
 	for i := 0; i < len(s); i++ {
@@ -105,7 +108,7 @@ func bitOf(c byte) uint {
 		return 40
 	}
 	if c < 0x80 {
-		return 41
+		return otherASCII
 	}
-	return 42 + uint(c&0x0f)
+	return otherASCII + 1 + uint(c&0x0f)
 }

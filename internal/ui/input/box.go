@@ -152,10 +152,6 @@ func (b *Box) Act(action keys.Action, text string) (Event, tea.Cmd) {
 	case keys.HistoryPrevious:
 		b.typing, b.killing = false, false
 		if !b.vertical(-1) {
-			if b.cursor > 0 && b.recall.at == 0 && b.text != "" {
-				b.cursor, b.wanted = 0, -1 // the first Up goes to the beginning, the second into the history
-				return Event{}, nil
-			}
 			return Event{}, b.back()
 		}
 		return Event{}, nil

@@ -100,7 +100,6 @@ func TestWalkThroughHistory(t *testing.T) {
 	do(b, b.Init(), nil)
 	for _, step := range []struct{ keys, want string }{
 		{"draft", "draft|"},
-		{"<up>", "|draft"}, // the first Up goes to the beginning
 		{"<up>", "!ls|"},
 		{"<up>", "second\nline|"},
 		{"<up>", "seco|nd\nline"}, // within the text first
