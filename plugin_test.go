@@ -146,3 +146,30 @@ func TestAPluginFromAnAddress(t *testing.T) {
 		t.Errorf("%s is left behind", path)
 	}
 }
+
+func TestAReloadDoesNotGoBehindTrust(t *testing.T) {
+	t.Parallel()
+	for _, trusted := range []bool{false, true} {
+		c := startClient(t, onePluginCall, "--await-initialize")
+		putPlugin(c, "market/kit")
+		putDeep(c, "market/.claude-plugin/marketplace.json", `{"name": "own", "owner": {"name": "t"}, "plugins": [{"name": "kit", "source": "./kit"}]}`)
+		putDeep(c, ".claude/settings.json", `{"extraKnownMarketplaces": {"own": {"source": {"source": "directory", "path": "./market"}}}, "enabledPlugins": {"kit@own": true}}`)
+		dir, err := filepath.EvalSymlinks(c.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		putDeep(c, "home/.claude.json", fmt.Sprintf(`{"projects": {%q: {"hasTrustDialogAccepted": %v}}}`, dir, trusted))
+		if got := fmt.Sprint(c.request(map[string]any{"subtype": "initialize"})); strings.Contains(got, "kit:hello") != trusted {
+			t.Errorf("trusted %v: %s", trusted, got)
+		}
+		if got := fmt.Sprint(c.request(map[string]any{"subtype": "reload_plugins"})); strings.Contains(got, "kit:hello") != trusted {
+			t.Errorf("trusted %v, reloaded: %s", trusted, got)
+		}
+		putDeep(c, "market/kit/hooks/hooks.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "touch other"}]}]}}`)
+		answer := c.request(map[string]any{"subtype": "reload_plugins"})
+		if trusted && (answer["subtype"] != "error" || !strings.Contains(fmt.Sprint(answer["error"]), "have changed since it was trusted")) {
+			t.Errorf("changed: %v", answer)
+		}
+		c.end()
+	}
+}
