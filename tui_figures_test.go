@@ -180,6 +180,7 @@ turn
   text Some **words** of {{n}}, and 你好.
   call Bash {"command": "echo {{n}}; sleep 0.0{{n}}", "description": "Echo"}
 `))
+	x.env = []string{"EDITOR=true"}
 	x.start()
 	x.shows("? for keys")
 	seed := uint64(time.Now().UnixNano())
@@ -196,7 +197,7 @@ turn
 		case k < 5:
 			x.resize(fmt.Sprintf("%dx%d", 20+r.IntN(120), 6+r.IntN(40)))
 		case k < 7:
-			x.write("\x1b[" + string(rune(r.IntN(128))) + ";9x")
+			x.write("\x1b[" + string(rune(32+r.IntN(96))) + ";9x")
 		case k < 9:
 			x.write("\x1b]11;rgb:ffff/ffff/ffff\x07")
 		case k < 12:

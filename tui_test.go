@@ -127,6 +127,7 @@ type terminal struct {
 	shell  string // a command that runs gofer, which is $0 there
 
 	tty, slave *os.File
+	lines      []*os.File
 	cmd        *exec.Cmd
 	ended      chan struct{}
 
@@ -148,12 +149,8 @@ func newTerminal(t *testing.T, size string, story *txtar.Archive) *terminal {
 	fmt.Sscanf(size, "%dx%d", &w, &h)
 	term.glass = vt.NewEmulator(w, h)
 	term.glass.SetScrollbackSize(100_000)
-	var err error
-	if term.tty, term.slave, err = pty.Open(); err != nil {
-		t.Skipf("there are no pseudo terminals here: %v", err)
-	}
-	pty.Setsize(term.tty, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)})
 	t.Cleanup(term.close)
+	term.plug()
 	if err := os.MkdirAll(term.path("."), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -169,9 +166,37 @@ func newTerminal(t *testing.T, size string, story *txtar.Archive) *terminal {
 			term.put("~/"+strings.TrimPrefix(f.Name, "home/"), f.Data)
 		}
 	}
-	go term.read()
-	go io.Copy(term.tty, term.glass) // what the terminal answers
+	go func() { // what the terminal answers
+		buf := make([]byte, 1024)
+		for {
+			n, err := term.glass.Read(buf)
+			if err != nil {
+				return
+			}
+			term.plugged().Write(buf[:n])
+		}
+	}()
 	return term
+}
+
+// plug connects the terminal to a new line. A program that ends hangs up its own.
+func (x *terminal) plug() {
+	tty, slave, err := pty.Open()
+	if err != nil {
+		x.t.Skipf("there are no pseudo terminals here: %v", err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	pty.Setsize(tty, &pty.Winsize{Rows: uint16(x.glass.Height()), Cols: uint16(x.glass.Width())})
+	x.lines = append(x.lines, tty, slave)
+	x.tty, x.slave, x.closed = tty, slave, false
+	go x.read(tty)
+}
+
+func (x *terminal) plugged() *os.File {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.tty
 }
 
 // path is a file of the project, or of the home.
@@ -210,6 +235,11 @@ func (x *terminal) start(args ...string) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
+	if x.cmd != nil {
+		x.wait()
+		x.plug()
+	}
+	x.ended = make(chan struct{})
 	x.cmd = exec.Command(self, args...)
 	if x.shell != "" {
 		x.cmd = exec.Command("/bin/sh", "-c", x.shell, self)
@@ -225,11 +255,11 @@ func (x *terminal) start(args ...string) {
 	if err := x.cmd.Start(); err != nil {
 		x.t.Fatal(err)
 	}
-	go func() {
-		x.cmd.Wait()
-		close(x.ended)
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		cmd.Wait()
+		close(ended)
 		x.changed.Broadcast()
-	}()
+	}(x.cmd, x.ended)
 }
 
 func (x *terminal) close() {
@@ -241,18 +271,19 @@ func (x *terminal) close() {
 			<-x.ended
 		}
 	}
-	x.slave.Close()
-	x.tty.Close()
+	for _, f := range x.lines {
+		f.Close()
+	}
 	x.glass.Close()
 }
 
 const frameEnd = "\x1b[?2026l"
 
 // read takes what gofer writes, frame by frame.
-func (x *terminal) read() {
+func (x *terminal) read(tty *os.File) {
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := x.tty.Read(buf)
+		n, err := tty.Read(buf)
 		x.mu.Lock()
 		x.written.Write(buf[:n])
 		for data := buf[:n]; len(data) > 0; {
@@ -267,7 +298,9 @@ func (x *terminal) read() {
 				x.frame(x.glass)
 			}
 		}
-		x.closed = err != nil
+		if err != nil && tty == x.tty {
+			x.closed = true
+		}
 		x.mu.Unlock()
 		x.changed.Broadcast()
 		if err != nil {
@@ -313,6 +346,11 @@ func (x *terminal) resize(size string) {
 		x.t.Fatalf("%s: the size is WxH", x.step)
 	}
 	x.mu.Lock()
+	// A real terminal that becomes lower keeps the line of the cursor, and scrolls others out at the top. The emulator would cut it off.
+	if at := x.glass.CursorPosition(); at.Y >= h {
+		over := at.Y - h + 1
+		fmt.Fprintf(x.glass, "\x1b[%d;1H%s\x1b[%d;%dH", x.glass.Height(), strings.Repeat("\n", over), at.Y-over+1, at.X+1)
+	}
 	x.glass.Resize(w, h)
 	x.mu.Unlock()
 	pty.Setsize(x.tty, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)})

@@ -58,6 +58,9 @@ func (e *engine) facts() tui.Facts {
 
 // newHere reports whether this is the first session of the folder.
 func (e *engine) newHere() bool {
+	if e.resumed != nil {
+		return false
+	}
 	entries, err := os.ReadDir(e.place.projectDir())
 	return err != nil || !slices.ContainsFunc(entries, func(d os.DirEntry) bool {
 		return filepath.Ext(d.Name()) == ".jsonl" && d.Name() != e.place.session+".jsonl"
