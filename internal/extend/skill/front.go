@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -14,8 +15,13 @@ func splitFront(data []byte) (front, body string, found bool, err error) {
 	if bytes.IndexByte(data, 0) >= 0 {
 		return "", "", false, errors.New("it is not a text file")
 	}
-	text := strings.ToValidUTF8(string(bytes.TrimPrefix(data, []byte("\ufeff"))), "\ufffd")
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text := string(bytes.TrimPrefix(data, []byte("\ufeff")))
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
+	if strings.Contains(text, "\r") {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
 		return "", text, false, nil

@@ -19,14 +19,12 @@ func parse(front string) (s *Skill, notes []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	values := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		key := strings.ReplaceAll(strings.ToLower(name), "_", "-")
-		if !strings.Contains(known, " "+key+" ") {
-			notes = append(notes, fmt.Sprintf("the field %q is not known and counts for nothing", name))
-			continue
+	values := raw
+	for name := range raw {
+		if !strings.Contains(known, " "+name+" ") {
+			values, notes = normal(raw)
+			break
 		}
-		values[key] = raw[name]
 	}
 	f := fields{values: values}
 	s = &Skill{
@@ -58,6 +56,20 @@ func parse(front string) (s *Skill, notes []string, err error) {
 		notes = append(notes, "the field agent counts only with context: fork")
 	}
 	return s, notes, errors.Join(f.errs...)
+}
+
+// normal brings the names of fields into the form in which they are known.
+func normal(raw map[string]any) (values map[string]any, notes []string) {
+	values = map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		key := strings.ReplaceAll(strings.ToLower(name), "_", "-")
+		if !strings.Contains(known, " "+key+" ") {
+			notes = append(notes, fmt.Sprintf("the field %q is not known and counts for nothing", name))
+			continue
+		}
+		values[key] = raw[name]
+	}
+	return values, notes
 }
 
 // fields reads the values of a front matter, and gathers what is wrong with them.

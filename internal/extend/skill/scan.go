@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -117,7 +118,7 @@ func (p Place) scan(c candidate, buf []byte) scan {
 // examine makes a skill of the beginning of a file.
 func (p Place) examine(path, real string, head []byte, size int64, err error) scan {
 	s := scan{path: path, real: real, size: size}
-	if p.Within != "" && !inside(p.Within, real) && !inside(realPath(p.Within), real) {
+	if p.Within != "" && !strings.HasPrefix(real, p.Within+string(filepath.Separator)) && !inside(p.Within, real) && !inside(realPath(p.Within), real) {
 		s.wrong = fmt.Sprintf("it is a link that leads out of %s, to %s", p.Within, real)
 		return s
 	}
