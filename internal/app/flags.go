@@ -72,6 +72,8 @@ type Flags struct {
 	Background    bool   `flag:"bg" help:"run the session in the background; see gofer ps, logs, attach and kill"`
 	BackgroundLog string `flag:"bg-child" arg:"file" hidden:"1"`
 
+	ScreenReader bool `flag:"ax-screen-reader" help:"plain lines in the place of the terminal UI: nothing is drawn, moved or painted again"`
+
 	Debug     cli.Optional `flag:"debug,d" arg:"filter" help:"write what happens to standard error"`
 	DebugFile string       `flag:"debug-file" arg:"file" help:"write what happens to a file"`
 	Version   bool         `flag:"version,v" help:"print the version"`
