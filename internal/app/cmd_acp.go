@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"gofer/internal/session/live"
 	"gofer/internal/session/transcript"
 	"gofer/internal/tool/files"
+	"gofer/internal/tool/person"
 	"gofer/internal/ui/acp"
 	"gofer/internal/ui/headless"
 	"gofer/internal/work/task"
@@ -30,6 +32,7 @@ func runACP(ctx context.Context, w World, args []string) error {
 	case f.Resume.Set, f.Continue, f.Fork, f.SessionID != "", f.Background:
 		return usage("acp opens the sessions that the editor asks for: it takes no --resume, --continue, --fork-session, --session-id or --bg")
 	}
+	defer handlePipes()()
 	// A session lives on between prompts, as one that a program drives.
 	f.Input, f.Output, f.Verbose = headless.StreamJSON, headless.StreamJSON, true
 	return acp.Serve(ctx, w.Stdin, w.Stdout, &editorHost{world: w, flags: f}, acp.Options{Version: Version})
@@ -81,12 +84,30 @@ func (h *editorHost) Open(ctx context.Context, o acp.Opening) (*acp.Session, err
 		return nil, err
 	}
 	plate := ordinary(p, f, live.Client, "")
-	e, err := newEngine(ctx, w, f, p, people{asker: plate.asks(o.Desk), editor: o.Desk})
-	if err != nil {
+	var e *engine
+	asker := guard.AskFunc(func(ctx context.Context, r guard.Request) (guard.Answer, error) {
+		return o.Desk.Ask(ctx, e.withPlan(r))
+	})
+	if e, err = newEngine(ctx, w, f, p, people{asker: plate.asks(asker), editor: o.Desk}); err != nil {
 		return nil, err
 	}
 	e.announce(plate)
 	return e.editorSession(), nil
+}
+
+// withPlan puts the plan into the question whether to carry it out: it may stand in its file only.
+func (e *engine) withPlan(r guard.Request) guard.Request {
+	var in map[string]any
+	if r.Tool != person.ExitPlanName || json.Unmarshal(r.Input, &in) != nil || in["plan"] != nil {
+		return r
+	}
+	if plan, err := e.plan.Read(); err == nil {
+		in["plan"] = plan
+		if raw, err := json.Marshal(in); err == nil {
+			r.Input = raw
+		}
+	}
+	return r
 }
 
 // editorSession is what an editor can do with the session.

@@ -158,3 +158,28 @@ test('an editor that does not know a file is done without', { concurrency: true 
   assert.equal((await e.prompt(id, 'go')).stopReason, 'end_turn');
   assert.match(JSON.stringify(e.of('tool_call_update')), /saved/);
 });
+
+test('an editor that closes its ears ends gofer, and says why', { concurrency: true }, async (t) => {
+  const p = await place(t, 'turn\n  text Hello.\n');
+  const e = await Editor.start(t, p);
+  const id = await e.open();
+  e.process.stdout.destroy();
+  e.prompt(id, 'go').catch(() => {});
+  const { code, signal } = await e.exited;
+  assert.deepEqual([code, signal], [1, null]);
+  assert.match(e.stderr, /writing to the client/);
+});
+
+test('servers that the editor passes', { concurrency: true }, async (t) => {
+  const p = await place(t, `
+turn
+  call mcp__other__Glob {"pattern": "*.txt"}
+turn
+  text Done.
+`, { 'here.txt': '' });
+  const e = await Editor.start(t, p, { args: ['--allowedTools', 'mcp__other'] });
+  const env = Object.entries(p.env).filter(([name]) => /^(PATH|HOME|GOFER_TEST_MAIN|GORACE)$/.test(name)).map(([name, value]) => ({ name, value }));
+  const id = await e.open({ mcpServers: [{ name: 'other', command: process.env.GOFER_BINARY, args: ['mcp', 'serve'], env }] });
+  assert.equal((await e.prompt(id, 'go')).stopReason, 'end_turn');
+  assert.match(JSON.stringify(e.of('tool_call_update').at(-1)), /here\.txt/);
+});

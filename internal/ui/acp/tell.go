@@ -97,7 +97,7 @@ func (t *teller) notice(level, text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if t.talk.agent.client.notices {
+	if t.talk.desk.can.notices {
 		t.tellAny(map[string]any{"sessionUpdate": "notice", "severity": severity(level), "title": text})
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	protocol "github.com/coder/acp-go-sdk"
 )
 
-// A Command is run in one of the client's terminals.
+// A TerminalCommand is run in one of the client's terminals.
 type TerminalCommand struct {
 	CallID string
 	Argv   []string
