@@ -457,6 +457,7 @@ func (x *terminal) scrolled() []string {
 
 // What differs from run to run: times, and how much of a reply has come.
 var (
+	changingWait  = regexp.MustCompile(`(?m)  (\d+m )?\d+s$`) // how long a call runs already, once it is worth saying
 	changingFacts = regexp.MustCompile(`\((\d+m )?\d+s( · ↓ [^·)]+)?( · [^)]*)?\)`)
 	changingTime  = regexp.MustCompile(`( · |  | in |, )(\d+m )?[\d.]+ ?m?s`)
 	changingCount = regexp.MustCompile(`[\d.]+k? tokens`)
@@ -464,6 +465,7 @@ var (
 )
 
 func maskScreen(s string) string {
+	s = changingWait.ReplaceAllString(s, "")
 	s = changingFacts.ReplaceAllString(s, "(…$3)")
 	s = changingTime.ReplaceAllString(s, "${1}…s")
 	return changingID.ReplaceAllString(changingCount.ReplaceAllString(s, "N tokens"), "ID")
