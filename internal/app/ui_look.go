@@ -168,7 +168,8 @@ func (u *uiDesk) runEditor(ctx context.Context, file string) error {
 	if runtime.GOOS == "windows" {
 		usual = "notepad"
 	}
-	words := strings.Fields(firstOf(w.Env("VISUAL"), w.Env("EDITOR"), usual))
+	env := environment(w, u.e.settings.Current())
+	words := strings.Fields(firstOf(env("VISUAL"), env("EDITOR"), usual))
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = w.Stdin, w.Stdout, w.Stderr
 	if err := cmd.Run(); err != nil {

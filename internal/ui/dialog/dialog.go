@@ -67,10 +67,14 @@ func Text(s string) Page {
 
 // key is the name of a key press; "" for any other message.
 func key(msg tea.Msg) string {
-	if k, ok := msg.(tea.KeyPressMsg); ok {
-		return k.Keystroke()
+	k, ok := msg.(tea.KeyPressMsg)
+	if !ok {
+		return ""
 	}
-	return ""
+	if name := k.Keystroke(); name != "alt+esc" {
+		return name
+	}
+	return "esc" // two of them in quick succession look like one with Alt
 }
 
 // inner is the canvas of a dialog's body: one column is left free on the left, as everywhere in the UI.
