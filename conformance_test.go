@@ -1,5 +1,3 @@
-//go:build unix
-
 package gofer_test
 
 import (
@@ -49,6 +47,19 @@ func TestConformance(t *testing.T) {
 			}
 		})
 	}
+}
+
+// npmServer is the program of an MCP server that test/tools.sh took from npm.
+func npmServer(t *testing.T, name string) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("test", "mcp", "node_modules", "@modelcontextprotocol", name, "dist", "index.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Skipf("%s is not installed: run test/tools.sh on a machine with npm", name)
+	}
+	return file
 }
 
 // newNode is a Node.js that is new enough for the suite: the one of this machine, or the one that test/tools.sh took from npm.

@@ -15,19 +15,6 @@ import (
 	"testing"
 )
 
-// npmServer is the program of an MCP server that test/tools.sh took from npm.
-func npmServer(t *testing.T, name string) string {
-	t.Helper()
-	file, err := filepath.Abs(filepath.Join("test", "mcp", "node_modules", "@modelcontextprotocol", name, "dist", "index.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(file); err != nil {
-		t.Skipf("%s is not installed: run test/tools.sh on a machine with npm", name)
-	}
-	return file
-}
-
 // overNetwork starts server-everything with one of its network transports and returns its port.
 func overNetwork(t *testing.T, program, transport string) string {
 	t.Helper()
