@@ -136,7 +136,8 @@ type terminal struct {
 	glass   *vt.Emulator
 	written bytes.Buffer         // everything that gofer wrote
 	frame   func(t *vt.Emulator) // called after every frame
-	closed  bool
+	closed  bool // the program has hung up
+	gone    bool // the test is over
 }
 
 const waitForScreen = 10 * time.Second
@@ -274,6 +275,9 @@ func (x *terminal) close() {
 	for _, f := range x.lines {
 		f.Close()
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.gone = true
 	x.glass.Close()
 }
 
@@ -285,6 +289,10 @@ func (x *terminal) read(tty *os.File) {
 	for {
 		n, err := tty.Read(buf)
 		x.mu.Lock()
+		if x.gone {
+			x.mu.Unlock()
+			return
+		}
 		x.written.Write(buf[:n])
 		for data := buf[:n]; len(data) > 0; {
 			at := bytes.Index(data, []byte(frameEnd))

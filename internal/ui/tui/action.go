@@ -21,7 +21,8 @@ type (
 		lookedUpMsg
 		err error
 	}
-	releasedMsg struct {
+	keyboardLostMsg struct{ err error }
+	releasedMsg     struct {
 		err  error
 		rest Action
 	}
@@ -80,13 +81,15 @@ func (m *model) act(a Action) tea.Cmd {
 func (m *model) released(f func(context.Context) tea.Msg) tea.Cmd {
 	ctx := m.ctx
 	return func() tea.Msg {
-		m.hold(true)
+		m.keyboard.end()
 		m.painter.Release()
 		m.terminal.Leave()
 		msg := f(ctx)
 		m.terminal.Enter()
 		m.painter.Resume()
-		m.hold(false)
+		if err := m.keyboard.start(m.In); err != nil {
+			return keyboardLostMsg{err}
+		}
 		return msg
 	}
 }

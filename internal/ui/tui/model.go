@@ -26,7 +26,7 @@ type model struct {
 	// What commands need. Update itself touches neither terminal nor session.
 	ctx      context.Context
 	send     func(tea.Msg)
-	hold     func(bool) error // stops and starts the reading of keys
+	keyboard keyboard
 	terminal *tty.Terminal
 	painter  *paint.Painter
 	over     chan struct{} // closed when the UI has ended
@@ -105,12 +105,7 @@ func (m *model) desk() Desk { return desk{m.send, m.over} }
 // start gives the model what its commands need.
 func (m *model) start(ctx context.Context, p *tea.Program, t *tty.Terminal) {
 	m.ctx, m.send, m.terminal = ctx, p.Send, t
-	m.hold = func(on bool) error {
-		if on {
-			return p.ReleaseTerminal()
-		}
-		return p.RestoreTerminal()
-	}
+	m.keyboard.send = p.Send
 	m.outbox = newOutbox(ctx)
 }
 
@@ -181,6 +176,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			m.note("error", msg.err.Error())
 		}
 		return m.act(msg.rest)
+	case keyboardLostMsg:
+		m.failed = msg.err
+		return m.quit()
 	case askMsg:
 		return m.ask(msg.asking)
 	case unaskMsg:

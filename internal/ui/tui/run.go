@@ -60,7 +60,7 @@ func show(ctx context.Context, cancel context.CancelCauseFunc, o Options, m *mod
 	defer painter.Close()
 	width, height := tty.Size(o.Out)
 	m.width, m.height, m.painter = width, height, painter
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
 		tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithFPS(1), tea.WithWindowSize(width, height), tea.WithColorProfile(m.profile))
 	m.start(ctx, program, terminal)
 	m.paint(true)
@@ -79,6 +79,10 @@ func show(ctx context.Context, cancel context.CancelCauseFunc, o Options, m *mod
 			}
 		}
 	}()
+	if err := m.keyboard.start(o.In); err != nil {
+		return err
+	}
+	defer m.keyboard.end()
 	_, err := program.Run()
 	m.stop()
 	if m.failed != nil {
