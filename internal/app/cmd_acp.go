@@ -10,6 +10,7 @@ import (
 
 	"gofer/internal/cli"
 	"gofer/internal/event"
+	"gofer/internal/extend/mcp"
 	"gofer/internal/guard"
 	"gofer/internal/session"
 	"gofer/internal/session/live"
@@ -88,11 +89,23 @@ func (h *editorHost) Open(ctx context.Context, o acp.Opening) (*acp.Session, err
 	asker := guard.AskFunc(func(ctx context.Context, r guard.Request) (guard.Answer, error) {
 		return o.Desk.Ask(ctx, e.withPlan(r))
 	})
-	if e, err = newEngine(ctx, w, f, p, people{asker: plate.asks(asker), editor: o.Desk}); err != nil {
+	who := people{asker: plate.asks(asker), editor: o.Desk}
+	if o.Desk.Elicits() {
+		who.elicit = elicitIn(o.Desk)
+	}
+	if e, err = newEngine(ctx, w, f, p, who); err != nil {
 		return nil, err
 	}
 	e.announce(plate)
 	return e.editorSession(), nil
+}
+
+// elicitIn lets the editor's user answer the questions of servers.
+func elicitIn(d *acp.Desk) func(context.Context, mcp.Elicitation) (mcp.Answer, error) {
+	return func(ctx context.Context, q mcp.Elicitation) (mcp.Answer, error) {
+		action, content, err := d.Fill(ctx, acp.Form{Message: q.Server + ": " + q.Message, Schema: q.Schema, URL: q.URL})
+		return mcp.Answer{Action: action, Content: content}, err
+	}
 }
 
 // withPlan puts the plan into the question whether to carry it out: it may stand in its file only.

@@ -261,3 +261,22 @@ turn
   assert.equal(e.permissions[0].toolCall.title, 'Which?');
   assert.match(JSON.stringify(e.of('tool_call_update')), /Which\? Blue/);
 });
+
+test('questions are asked in a form where the editor has forms', { concurrency: true }, async (t) => {
+  const p = await place(t, `
+turn
+  call AskUserQuestion {"questions":[{"question":"Which?","options":[{"label":"Red"},{"label":"Blue"}]},{"question":"What else?","multiSelect":true,"options":[{"label":"Tea"},{"label":"Cake"}]}]}
+turn
+  text Good.
+`);
+  const forms = [];
+  const e = await Editor.start(t, p, {
+    capabilities: { elicitation: { form: {} } },
+    on: { [methods.client.elicitation.create]: ({ params }) => (forms.push(params), { action: 'accept', content: { question1: 'Blue', question2: ['Tea', 'Cake'] } }) },
+  });
+  const id = await e.open();
+  assert.equal((await e.prompt(id, 'ask me')).stopReason, 'end_turn');
+  assert.deepEqual([forms.length, forms[0].mode, forms[0].sessionId, Object.keys(forms[0].requestedSchema.properties)], [1, 'form', id, ['question1', 'question2']]);
+  assert.match(JSON.stringify(e.of('tool_call_update')), /Which\? Blue.*What else\? Tea, Cake/);
+  assert.equal(e.permissions.length, 0);
+});

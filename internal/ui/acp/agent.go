@@ -42,6 +42,7 @@ type agent struct {
 type clientAbilities struct {
 	read, write, terminal bool
 	notices               bool
+	form, url             bool // forms that the user fills in, and addresses the user is sent to
 }
 
 // Serve answers a client until it closes its side or ctx ends. When it returns, no session runs.
@@ -232,7 +233,8 @@ func (a *agent) initialize(r struct {
 		return nil, nil, protocol.NewInvalidParams("protocolVersion must be a whole number from 1 on")
 	}
 	c := r.Capabilities
-	a.client = clientAbilities{read: c.Fs.ReadTextFile, write: c.Fs.WriteTextFile, terminal: c.Terminal, notices: c.Session.Notices != nil}
+	a.client = clientAbilities{read: c.Fs.ReadTextFile, write: c.Fs.WriteTextFile, terminal: c.Terminal, notices: c.Session.Notices != nil,
+		form: c.Elicitation != nil && c.Elicitation.Form != nil, url: c.Elicitation != nil && c.Elicitation.Url != nil}
 	none := struct{}{}
 	title := "gofer"
 	help := "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN where the editor starts gofer, or apiKeyHelper in the settings."

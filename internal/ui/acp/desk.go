@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -207,48 +206,4 @@ func lasting(u guard.Update) string {
 		return "Change to the mode " + string(u.Mode) + where
 	}
 	return "Always allow" + where
-}
-
-// question asks the user what the model wants to know, one question after the other.
-func (d *Desk) question(ctx context.Context, r guard.Request) (guard.Answer, error) {
-	var in map[string]any
-	var asked struct {
-		Questions []struct {
-			Question string `json:"question"`
-			Options  []struct{ Label, Description string }
-		} `json:"questions"`
-	}
-	if err := errors.Join(json.Unmarshal(r.Input, &in), json.Unmarshal(r.Input, &asked)); err != nil {
-		return guard.Answer{}, err
-	}
-	answers := map[string]string{}
-	for _, q := range asked.Questions {
-		var options []option
-		var help []string
-		for _, o := range q.Options {
-			options = append(options, option{protocol.PermissionOption{Name: o.Label, Kind: protocol.PermissionOptionKindAllowOnce}, guard.Answer{Allow: true, Message: o.Label}})
-			if o.Description != "" {
-				help = append(help, "- "+o.Label+": "+o.Description)
-			}
-		}
-		options = append(options, option{protocol.PermissionOption{Name: "None of these", Kind: protocol.PermissionOptionKindRejectOnce}, guard.Answer{}})
-		kind := protocol.ToolKindThink
-		call := protocol.ToolCallUpdate{ToolCallId: protocol.ToolCallId(r.ID), Kind: &kind, Title: &q.Question}
-		if len(help) > 0 {
-			call.Content = []protocol.ToolCallContent{protocol.ToolContent(protocol.TextBlock(strings.Join(help, "\n")))}
-		}
-		a, err := d.choose(ctx, call, options)
-		if err != nil || a.Interrupt {
-			return a, err
-		}
-		if a.Allow {
-			answers[q.Question] = a.Message
-		}
-	}
-	if len(answers) == 0 {
-		return guard.Answer{Message: "The user chose none of the options. Ask in plain words what they want, or decide yourself and say so."}, nil
-	}
-	in["answers"] = answers
-	input, err := llm.Marshal(in)
-	return guard.Answer{Allow: true, UpdatedInput: input}, err
 }
