@@ -17,16 +17,14 @@ import (
 	"gofer/internal/llm/script"
 )
 
-// The scenarios of the official suite for clients, and the tool that each of them wants to be called. One of them is left out:
-// auth/cross-app-access-complete-flow, an extension in which the log-in of a company's identity provider is exchanged for one of the server; gofer
-// has no log-in to such a provider.
+// The scenarios of the official suite for clients, and the tool that each of them wants to be called.
 var conformance = map[string]string{
 	"initialize": "", "tools_call": `add_numbers {"a":5,"b":3}`, "elicitation-sep1034-client-defaults": "test_client_elicitation_defaults {}", "sse-retry": "test_reconnection {}",
 	"auth/metadata-default": "test-tool {}", "auth/metadata-var1": "test-tool {}", "auth/metadata-var2": "test-tool {}", "auth/metadata-var3": "test-tool {}",
 	"auth/basic-cimd": "test-tool {}", "auth/scope-from-www-authenticate": "test-tool {}", "auth/scope-from-scopes-supported": "test-tool {}",
 	"auth/scope-omitted-when-undefined": "test-tool {}", "auth/scope-step-up": "test-tool {}", "auth/scope-retry-limit": "test-tool {}",
 	"auth/token-endpoint-auth-basic": "test-tool {}", "auth/token-endpoint-auth-post": "test-tool {}", "auth/token-endpoint-auth-none": "test-tool {}",
-	"auth/offline-access-scope": "test-tool {}", "auth/offline-access-not-supported": "test-tool {}", "auth/resource-mismatch": "test-tool {}", "auth/pre-registration": "test-tool {}", "auth/2025-03-26-oauth-metadata-backcompat": "test-tool {}",
+	"auth/offline-access-scope": "test-tool {}", "auth/offline-access-not-supported": "test-tool {}", "auth/cross-app-access-complete-flow": "test-tool {}", "auth/resource-mismatch": "test-tool {}", "auth/pre-registration": "test-tool {}", "auth/2025-03-26-oauth-metadata-backcompat": "test-tool {}",
 	"auth/2025-03-26-oauth-endpoint-fallback": "test-tool {}", "auth/client-credentials-jwt": "test-tool {}", "auth/client-credentials-basic": "test-tool {}",
 }
 
@@ -177,6 +175,9 @@ func addContext(server map[string]any, scenario, text string) {
 		ClientID     string `json:"client_id"`
 		ClientSecret string `json:"client_secret"`
 		PrivateKey   string `json:"private_key_pem"`
+		IDPIssuer    string `json:"idp_issuer"`
+		IDPClient    string `json:"idp_client_id"`
+		IDToken      string `json:"idp_id_token"`
 	}
 	json.Unmarshal([]byte(text), &c)
 	oauth := map[string]any{}
@@ -190,6 +191,9 @@ func addContext(server map[string]any, scenario, text string) {
 	}
 	if scenario == "auth/basic-cimd" {
 		oauth["clientMetadataUrl"] = "https://conformance-test.local/client-metadata.json"
+	}
+	if c.IDPIssuer != "" {
+		oauth["identity"] = map[string]any{"issuer": c.IDPIssuer, "clientId": c.IDPClient, "tokenHelper": "echo " + c.IDToken}
 	}
 	if len(oauth) > 0 {
 		server["oauth"] = oauth

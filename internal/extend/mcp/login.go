@@ -32,6 +32,8 @@ type OAuth struct {
 	// GrantType is client_credentials for a program that logs in as itself, without a person.
 	GrantType  string `json:"grantType,omitempty"`
 	PrivateKey string `json:"privateKey,omitempty"` // PEM; with it no secret is needed
+	// Identity is whose word the server takes for who the person is.
+	Identity *Identity `json:"identity,omitempty"`
 }
 
 // A login keeps the token of a server on disk, renews it, and gets a new one from a person where one can be asked.
@@ -136,10 +138,7 @@ func (l *login) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 		}},
 	}
 	if id := l.cfg.OAuth; id != nil && id.ClientID != "" {
-		o.PreregisteredClient = &oauthex.ClientCredentials{ClientID: id.ClientID}
-		if id.ClientSecret != "" {
-			o.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: id.ClientSecret}
-		}
+		o.PreregisteredClient = clientOf(id.ClientID, id.ClientSecret)
 	}
 	if id := l.cfg.OAuth; id != nil && id.MetadataURL != "" {
 		o.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: id.MetadataURL}

@@ -72,25 +72,37 @@ func (h *Hub) newRemote(ctx context.Context, c Config) (*remote, sdk.Transport, 
 		return r, &sdk.SSEClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}, nil
 	}
 	t := &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: client, MaxEventSize: maxMessage}
+	var err error
 	switch {
 	case r.headers.Get("Authorization") != "":
 	case c.OAuth != nil && c.OAuth.GrantType == "client_credentials":
-		handler, err := c.OAuth.credentials()
-		if err != nil {
-			return nil, nil, err
-		}
-		t.OAuthHandler = handler
+		t.OAuthHandler, err = c.OAuth.credentials()
+	case c.OAuth != nil && c.OAuth.Identity != nil:
+		t.OAuthHandler, err = h.newIdentityLogin(c)
 	default:
 		t.OAuthHandler = r.login
 	}
-	return r, t, nil
+	return r, t, err
 }
 
 // helpHeaders runs the command that prints headers as a JSON object.
 func (h *Hub) helpHeaders(ctx context.Context, c Config) (map[string]string, error) {
-	argv := []string{"/bin/sh", "-c", c.HeadersHelper}
+	out, err := h.help(ctx, c.HeadersHelper)
+	if err != nil {
+		return nil, err
+	}
+	var headers map[string]string
+	if json.Unmarshal(out, &headers) != nil {
+		return nil, errors.New("it did not print a JSON object of texts")
+	}
+	return headers, nil
+}
+
+// help runs a command of a configuration and returns what it prints.
+func (h *Hub) help(ctx context.Context, command string) ([]byte, error) {
+	argv := []string{"/bin/sh", "-c", command}
 	if runtime.GOOS == "windows" {
-		argv = []string{"cmd", "/C", c.HeadersHelper}
+		argv = []string{"cmd", "/C", command}
 	}
 	cmd := proc.Cmd{Argv: argv, Dir: h.o.Dir}
 	if h.o.Environ != nil {
@@ -103,9 +115,5 @@ func (h *Hub) helpHeaders(ctx context.Context, c Config) (map[string]string, err
 	if got.Exit.Code != 0 {
 		return nil, fmt.Errorf("exit code %d: %s", got.Exit.Code, strings.TrimSpace(string(got.Stderr)))
 	}
-	var headers map[string]string
-	if json.Unmarshal(got.Stdout, &headers) != nil {
-		return nil, errors.New("it did not print a JSON object of texts")
-	}
-	return headers, nil
+	return got.Stdout, nil
 }
