@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,7 +100,9 @@ func playScreens(t *testing.T, file, size string) {
 		case "touch":
 			term.put(arg, nil)
 		case "screen":
-			term.compare(arg + "." + size)
+			term.compare(arg+"."+size, maskScreen)
+		case "dialog":
+			term.compare(arg+"."+size, func(s string) string { return maskScreen(lastDialog(s)) })
 		case "end":
 			if code := term.wait(); fmt.Sprint(code) != strings.TrimSpace(arg) {
 				t.Fatalf("%s: it ended with %d", term.step, code)
@@ -479,15 +482,26 @@ func maskScreen(s string) string {
 	return changingID.ReplaceAllString(changingCount.ReplaceAllString(s, "N tokens"), "ID")
 }
 
-func (x *terminal) compare(name string) {
+func (x *terminal) compare(name string, look func(string) string) {
 	x.t.Helper()
 	if *updateScreens {
 		x.calm()
-		x.keep(name, maskScreen(x.recent()))
+		x.keep(name, look(x.screen()))
 		return
 	}
 	want := x.story(name)
-	x.until("it is not the screen "+name+", which is\n"+want+"but", func() bool { return maskScreen(x.recent()) == want })
+	x.until("it is not the screen "+name+", which is\n"+want+"but", func() bool { return look(x.screen()) == want })
+}
+
+// lastDialog is the part of a screen that begins with the rule above a dialog.
+func lastDialog(screen string) string {
+	lines := strings.SplitAfter(screen, "\n")
+	for i, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "── ") {
+			return strings.Join(lines[i:], "")
+		}
+	}
+	return ""
 }
 
 // calm waits until the terminal has not changed for a while. Only the recording of screens needs it.
