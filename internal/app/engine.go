@@ -333,6 +333,7 @@ func (e *engine) newSession() {
 		Ledger: e.ledger,
 		Init:   e.init,
 		Begin:  e.begin,
+		Waits:  func(in session.Input) bool { return e.isCommand(llm.Message{Blocks: in.Blocks}.Text()) },
 		Ended:  e.turnEnded,
 		Loop: loop.Loop{
 			Model:    e.compactor.Wrap(e.cache.Wrap(e.brain.model)),

@@ -36,20 +36,34 @@ func (e *engine) slashNames() []string {
 	return names
 }
 
-// slash runs a command, if the prompt is one.
-func (e *engine) slash(ctx context.Context, text string) (answer string, blocks []llm.Block, handled bool) {
+// command finds the command that a prompt is, nil if it is none: it may be a path, or meant for the model.
+func (e *engine) command(text string) (c *slashCommand, args string) {
 	name, args := firstWord(text)
 	if !strings.HasPrefix(name, "/") || e.flags.NoSlash {
-		return "", nil, false
+		return nil, ""
 	}
 	list := e.slashCommands()
 	i := slices.IndexFunc(list, func(c slashCommand) bool { return "/"+c.name == name })
 	if i < 0 {
-		return "", nil, false // it may be a path, or meant for the model
+		return nil, ""
 	}
-	answer, blocks, err := list[i].run(ctx, strings.TrimSpace(args))
+	return &list[i], strings.TrimSpace(args)
+}
+
+func (e *engine) isCommand(text string) bool {
+	c, _ := e.command(text)
+	return c != nil
+}
+
+// slash runs a command, if the prompt is one.
+func (e *engine) slash(ctx context.Context, text string) (answer string, blocks []llm.Block, handled bool) {
+	c, args := e.command(text)
+	if c == nil {
+		return "", nil, false
+	}
+	answer, blocks, err := c.run(ctx, args)
 	if err != nil {
-		return fmt.Sprintf("%s: %v", name, err), nil, true
+		return fmt.Sprintf("/%s: %v", c.name, err), nil, true
 	}
 	return answer, blocks, true
 }

@@ -41,6 +41,8 @@ type Config struct {
 	Init   func() event.Init
 	// Begin is called with every prompt before it joins the conversation, and says what becomes of it. nil: it joins as it is.
 	Begin func(context.Context, Input) Beginning
+	// Waits reports whether a prompt waits for the end of a turn that runs, because it is a command and not words for the model. nil: none does.
+	Waits func(Input) bool
 	// Ended is called with the result of a turn before anyone sees it: what is to be recorded with it is recorded then. nil:
 	// nothing is.
 	Ended func(context.Context, event.Result)
@@ -157,8 +159,9 @@ func (s *Session) Serve(ctx context.Context) error {
 				s.Emit(event.Queued{UUID: in.UUID, Text: llm.Message{Blocks: in.Blocks}.Text()})
 			}
 		case reply := <-s.drain:
-			reply <- queue
-			queue = nil
+			joining, left := s.split(queue)
+			reply <- joining
+			queue = left
 		case <-s.interrupt:
 			if cancel != nil {
 				cancel(ErrInterrupted)
@@ -187,6 +190,21 @@ func (s *Session) finishTurn(done chan struct{}) {
 			return
 		}
 	}
+}
+
+// split parts what may join a turn that runs from what waits for its end: a command, and the prompts behind it, since they were written after it.
+func (s *Session) split(queue []Input) (joining, left []Input) {
+	if s.Waits == nil {
+		return queue, nil
+	}
+	for _, in := range queue {
+		if !in.Notice && (len(left) > 0 || s.Waits(in)) {
+			left = append(left, in)
+		} else {
+			joining = append(joining, in)
+		}
+	}
+	return joining, left
 }
 
 // joining takes what waits in the queue, for a turn that runs.

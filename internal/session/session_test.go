@@ -124,6 +124,46 @@ func TestAMessageDuringATurnJoinsAtTheToolBoundary(t *testing.T) {
 	}
 }
 
+func TestACommandDuringATurnWaitsForItsEnd(t *testing.T) {
+	release := make(chan struct{})
+	s, model := newSession(t, "turn\ncall Block {}\nturn\ntext one\nturn\ntext two\nturn\ntext three\n", release)
+	s.Waits = func(in session.Input) bool { return strings.HasPrefix(in.Blocks[0].Text, "/") }
+	ctx := t.Context()
+	go s.Submit(ctx, prompt("a"))
+	queued, results := 0, 0
+	serve(t, ctx, s, func(e event.Event) {
+		switch e := e.(type) {
+		case event.ToolBegun:
+			go func() {
+				for _, text := range []string{"before", "/command", "behind"} {
+					s.Submit(ctx, prompt(text))
+				}
+			}()
+		case event.Queued:
+			if e.Joined {
+				break
+			}
+			if queued++; queued == 3 {
+				close(release)
+			}
+		case event.Result:
+			if results++; results == 3 {
+				go s.Finish(ctx)
+			}
+		}
+	})
+	last := func(i int) string {
+		m := model.Requests()[i].Messages
+		return m[len(m)-1].Text()
+	}
+	if got := last(1); !strings.Contains(got, "before") || strings.Contains(got, "/command") || strings.Contains(got, "behind") {
+		t.Errorf("the running turn got %q", got)
+	}
+	if last(2) != "/command" || last(3) != "behind" {
+		t.Errorf("then came %q and %q", last(2), last(3))
+	}
+}
+
 func TestInterruptEndsTheTurnAndKeepsTheSession(t *testing.T) {
 	s, model := newSession(t, "turn\ncall Block {}\nturn\ntext again\n", nil)
 	ctx := t.Context()

@@ -10,7 +10,7 @@ import (
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	list, err := mcp.Parse([]byte(`{"mcpServers":{"b":{"command":"x","args":["${A}","${B:-two}","${A:-no}","$A","${open"],"env":{"K":"${EMPTY}"}},
-		"a":{"url":"https://${HOST:-h}/mcp","headers":{"X":"${NONE} ${OTHER}"}}, "c":{"type":"sse","url":"ftp://x"}, "d":{"type":"stdio"}, "e":7, "f":{"type":"ws","url":"ws://x"}}}`), "user")
+		"a":{"url":"https://${HOST:-h}/mcp","headers":{"X":"${NONE} ${OTHER}"}}, "c":{"type":"sse","url":"ftp://x"}, "d":{"type":"stdio"}, "e":7, "f":{"type":"ws","url":"http://x"}}}`), "user")
 	if err != nil || len(list) != 6 {
 		t.Fatalf("%v %v", list, err)
 	}
@@ -24,7 +24,7 @@ func TestConfigurations(t *testing.T) {
 	if a := list[0]; a.Kind() != "http" || a.URL != "https://h/mcp" || !strings.Contains(a.Problem, "not set: NONE, OTHER.") {
 		t.Errorf("a is %+v", a)
 	}
-	for i, want := range map[int]string{2: "must begin with http", 3: `needs a "command"`, 4: "cannot be read", 5: `no transport "ws"`} {
+	for i, want := range map[int]string{2: "must begin with http", 3: `needs a "command"`, 4: "cannot be read", 5: "must begin with ws"} {
 		if !strings.Contains(list[i].Problem, want) {
 			t.Errorf("%s: %q, want %q", list[i].Name, list[i].Problem, want)
 		}
