@@ -213,8 +213,18 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 	case <-c.deaf:
 		return ErrGone
 	case <-ctx.Done():
-		go c.notify("$/cancel_request", map[string]any{"requestId": json.RawMessage(id)}) // it must not wait for a client that does not read
+		c.withdraw(id)
 		return context.Cause(ctx)
+	}
+}
+
+// withdraw tells the client that a request of ours needs no answer any more. It stands before whatever is said because of that; only where the
+// client does not read, and the queue is full, nobody waits for it.
+func (c *conn) withdraw(id string) {
+	line := []byte(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":` + id + "}}\n")
+	select {
+	case c.lines <- line:
+	default:
 	}
 }
 
