@@ -50,7 +50,7 @@ func (u *uiDesk) agentSections() []dialogs.Section {
 		item := dialogs.Item{ID: d.Name, Name: d.Name, Detail: d.Description, State: d.Origin.String(), Tone: dialogs.Muted, Read: func() (dialogs.Page, error) { return agentPage(d), nil }}
 		if d.File != "" && (d.Origin == agents.Project || d.Origin == agents.User) {
 			item.Acts = []dialogs.Act{{Key: "e", Name: "edit", Leave: true}, {Key: "d", Name: "delete", Confirm: "Delete " + d.File + "?", Do: func(string) (string, error) {
-				return d.File + " is deleted.", os.Remove(d.File)
+				return u.say("%s is deleted.", d.File), os.Remove(d.File)
 			}}}
 		}
 		s.Items = append(s.Items, item)
@@ -120,7 +120,7 @@ func (u *uiDesk) readAgent(file string) tui.Action {
 	defs := u.e.definitions()
 	for _, d := range defs.All() {
 		if d.File == file {
-			return tui.Action{Print: "The agent " + d.Name + " can be used."}
+			return tui.Action{Print: u.say("The agent %s can be used.", d.Name)}
 		}
 	}
 	var wrong []string

@@ -27,11 +27,11 @@ func (u *uiDesk) copy(ctx context.Context, _ string) tui.Action {
 			return u.toClipboard(ctx, text, "The last answer")
 		}
 	}
-	return tui.Action{Print: "There is no answer yet."}
+	return tui.Action{Print: u.say("There is no answer yet.")}
 }
 
 func (u *uiDesk) toClipboard(ctx context.Context, text, what string) tui.Action {
-	return done(copyText(ctx, u.e.world, text), fmt.Sprintf("%s is in the clipboard: %d characters.", what, utf8.RuneCountInString(text)))
+	return done(copyText(ctx, u.e.world, text), u.say("%s is in the clipboard: %d characters.", u.say(what), utf8.RuneCountInString(text)))
 }
 
 // copyText puts a text into the clipboard: by the system's own program, and by the terminal, which also works through SSH and tmux.

@@ -189,7 +189,7 @@ func (u *uiDesk) plan(_ context.Context, args string) tui.Action {
 	if u.e.hookFacts().PermissionMode == "plan" && args == "" {
 		text, err := u.e.plan.Read()
 		if err != nil || strings.TrimSpace(text) == "" {
-			return tui.Action{Print: "Plan mode is on. There is no plan yet.", Err: err}
+			return tui.Action{Print: u.say("Plan mode is on. There is no plan yet."), Err: err}
 		}
 		return tui.Action{Dialog: &dialogs.View{Title: shortHome(u.e.plan.file, u.e.place.home), Tabs: []dialogs.Tab{{Body: markdownPage(text)}}}}
 	}
@@ -197,14 +197,14 @@ func (u *uiDesk) plan(_ context.Context, args string) tui.Action {
 		return tui.Action{Err: err}
 	}
 	u.desk.Refresh()
-	return tui.Action{Print: "Plan mode is on: nothing is changed until you approve a plan.", Submit: args}
+	return tui.Action{Print: u.say("Plan mode is on: nothing is changed until you approve a plan."), Submit: args}
 }
 
 // todos shows the steps of the work.
 func (u *uiDesk) todos(ctx context.Context, _ string) tui.Action {
 	text := u.e.steps.Open(ctx)
 	if text == "" {
-		return tui.Action{Print: "There are no open steps."}
+		return tui.Action{Print: u.say("There are no open steps.")}
 	}
 	return tui.Action{Dialog: &dialogs.View{Title: "Steps", Tabs: []dialogs.Tab{{Body: dialogs.Text(text)}}}}
 }
@@ -219,7 +219,7 @@ func (u *uiDesk) rename(ctx context.Context, title string) tui.Action {
 			return tui.Action{Err: err}
 		}
 		u.desk.Refresh()
-		return tui.Action{Print: "The session is called " + title + " now."}
+		return tui.Action{Print: u.say("The session is called %s now.", title)}
 	}
 	if title != "" {
 		return name(ctx, title)
@@ -258,12 +258,12 @@ func (u *uiDesk) addDir(ctx context.Context, dir string) tui.Action {
 	if info, err := os.Stat(full); err != nil || !info.IsDir() {
 		return tui.Action{Err: fmt.Errorf("%s is no folder", full)}
 	}
-	d := &dialogs.Choice{Title: "Work in " + full + " too?", Options: []string{"Yes, in this session", "Yes, and always in this project (.claude/settings.local.json)", "No"}}
+	d := &dialogs.Choice{Title: u.say("Work in %s too?", full), Options: []string{"Yes, in this session", "Yes, and always in this project (.claude/settings.local.json)", "No"}}
 	return tui.Action{Dialog: d, Then: func(ctx context.Context) tui.Action {
 		if d.Chosen < 0 || d.Chosen > 1 {
 			return tui.Action{}
 		}
-		return done(u.addFolder(ctx, full, d.Chosen == 1), full+" belongs to the working folders now.")
+		return done(u.addFolder(ctx, full, d.Chosen == 1), u.say("%s belongs to the working folders now.", full))
 	}}
 }
 

@@ -135,7 +135,7 @@ func (u *uiDesk) settingItem(s setting, v config.Value) dialogs.Item {
 	if v.Set && slices.Contains([]config.Layer{config.User, config.Project, config.Local}, v.Origin.Layer) {
 		item.Acts = append(item.Acts, dialogs.Act{Key: "d", Name: "take out", Confirm: fmt.Sprintf("Take %s out of %s?", s.key, v.Origin.File),
 			Do: func(string) (string, error) {
-				return s.key + " is no longer set there.", u.afterSetting(u.e.settings.Unset(v.Origin.Layer, s.key))
+				return u.say("%s is no longer set there.", s.key), u.afterSetting(u.e.settings.Unset(v.Origin.Layer, s.key))
 			}})
 	}
 	return item

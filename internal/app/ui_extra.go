@@ -38,7 +38,7 @@ func (u *uiDesk) skills(context.Context, string) tui.Action {
 			return u.edit(s.File, func() tui.Action {
 				u.e.skillCatalog().Reload()
 				u.desk.Refresh()
-				return tui.Action{Print: "The skill " + s.Name + " is read anew."}
+				return tui.Action{Print: u.say("The skill %s is read anew.", s.Name)}
 			})
 		}
 		return tui.Action{}
@@ -50,7 +50,7 @@ func (u *uiDesk) skillSections() []dialogs.Section {
 	s := dialogs.Section{Name: "Skills", Empty: "There are no skills.", Acts: []dialogs.Act{{Key: "r", Name: "read anew", Do: func(string) (string, error) {
 		catalog.Reload()
 		u.desk.Refresh()
-		return fmt.Sprintf("There are %d skills.", len(catalog.All())), nil
+		return u.say("There are %d skills.", len(catalog.All())), nil
 	}}}}
 	for _, sk := range catalog.All() {
 		item := dialogs.Item{ID: sk.Name, Name: sk.Name, Detail: sk.Description, State: fmt.Sprint(sk.Origin), Tone: dialogs.Muted, Read: func() (dialogs.Page, error) { return skillPage(sk) }}

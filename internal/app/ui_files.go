@@ -35,7 +35,7 @@ func (u *uiDesk) memory(context.Context, string) tui.Action {
 			return tui.Action{Err: err}
 		}
 		return u.edit(file, func() tui.Action {
-			return tui.Action{Print: "The model reads " + shortHome(file, u.e.place.home) + " anew in the next session, and after /compact."}
+			return tui.Action{Print: u.say("The model reads %s anew in the next session, and after /compact.", shortHome(file, u.e.place.home))}
 		})
 	}}
 }
@@ -70,10 +70,10 @@ const keyName = "ANTHROPIC_API_KEY"
 // login takes an API key and keeps it in the user's settings, which only the user can read.
 func (u *uiDesk) login(context.Context, string) tui.Action {
 	if u.e.world.Env(keyName) != "" {
-		return tui.Action{Print: "The environment sets " + keyName + ", which counts before any other key. Change it there."}
+		return tui.Action{Print: u.say("The environment sets %s, which counts before any other key. Change it there.", keyName)}
 	}
 	d := &dialogs.Ask{Title: "API key", Check: notEmpty, Field: dialogs.Field{Secret: true},
-		Note: "It is kept in " + shortHome(filepath.Join(u.e.place.config, "settings.json"), u.e.place.home) + ", which only you can read, and never shown or sent anywhere but to the provider."}
+		Note: u.say("It is kept in %s, which only you can read, and never shown or sent anywhere but to the provider.", shortHome(filepath.Join(u.e.place.config, "settings.json"), u.e.place.home))}
 	return tui.Action{Dialog: d, Then: func(context.Context) tui.Action {
 		if !d.OK {
 			return tui.Action{}
@@ -81,7 +81,7 @@ func (u *uiDesk) login(context.Context, string) tui.Action {
 		if err := u.keepKey(strings.TrimSpace(d.Text())); err != nil {
 			return tui.Action{Err: err}
 		}
-		return tui.Action{Print: "The key is kept.", Switch: u.again}
+		return tui.Action{Print: u.say("The key is kept."), Switch: u.again}
 	}}
 }
 
@@ -100,19 +100,19 @@ func (u *uiDesk) keepKey(key string) error {
 // logout forgets the API key.
 func (u *uiDesk) logout(context.Context, string) tui.Action {
 	if u.e.settings.Current().Settings.Env[keyName] == "" {
-		return tui.Action{Print: "There is no key in the settings."}
+		return tui.Action{Print: u.say("There is no key in the settings.")}
 	}
 	if err := u.e.settings.Unset(config.User, "env."+keyName); err != nil {
 		return tui.Action{Err: err}
 	}
-	return tui.Action{Print: "The key is forgotten.", Switch: u.again}
+	return tui.Action{Print: u.say("The key is forgotten."), Switch: u.again}
 }
 
 // bug writes a report about the session to a file. Nothing is sent.
 func (u *uiDesk) bug(_ context.Context, text string) tui.Action {
 	write := func(text string) tui.Action {
 		file, err := u.e.writeReport(text, time.Now())
-		return done(err, "The report is in "+file+". Nothing was sent; look through it before you hand it on.")
+		return done(err, u.say("The report is in %s. Nothing was sent; look through it before you hand it on.", file))
 	}
 	if text != "" {
 		return write(text)

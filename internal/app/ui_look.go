@@ -37,7 +37,7 @@ func (u *uiDesk) theme(_ context.Context, _ string) tui.Action {
 		if d.Chosen < 0 {
 			return tui.Action{}
 		}
-		a := done(u.e.settings.Set(config.User, "theme", names[d.Chosen]), "The colours are "+names[d.Chosen]+" now.")
+		a := done(u.e.settings.Set(config.User, "theme", names[d.Chosen]), u.say("The colours are %s now.", names[d.Chosen]))
 		if a.Err == nil {
 			a.Look = &tui.Look{Theme: names[d.Chosen]}
 		}
@@ -76,9 +76,9 @@ func profileOf(t *theme.Theme) colorprofile.Profile {
 // vim switches vim keys on or off.
 func (u *uiDesk) vim(context.Context, string) tui.Action {
 	on := u.e.settings.Current().Settings.EditorMode != "vim"
-	mode, said := "normal", "The prompt box has its usual keys."
+	mode, said := "normal", u.say("The prompt box has its usual keys.")
 	if on {
-		mode, said = "vim", "The prompt box has vim keys: Esc for normal mode, i to insert."
+		mode, said = "vim", u.say("The prompt box has vim keys: Esc for normal mode, i to insert.")
 	}
 	a := done(u.e.settings.Set(config.User, "editorMode", mode), said)
 	if a.Err == nil {
@@ -92,7 +92,7 @@ func (u *uiDesk) outputStyle(_ context.Context, args string) tui.Action {
 	styles, _ := u.e.styles() // what is wrong with one of them was said when the session began
 	now := u.e.outputStyle()
 	set := func(name string) tui.Action {
-		return done(u.e.settings.Set(config.Local, "outputStyle", name), "Replies are written in the style "+name+" from the next session on, or after /compact.")
+		return done(u.e.settings.Set(config.Local, "outputStyle", name), u.say("Replies are written in the style %s from the next session on, or after /compact.", name))
 	}
 	if args != "" {
 		for _, s := range styles {
@@ -118,10 +118,10 @@ func (u *uiDesk) outputStyle(_ context.Context, args string) tui.Action {
 func (u *uiDesk) statusLine(_ context.Context, args string) tui.Action {
 	set := func(command string) tui.Action {
 		if command == "" {
-			return done(u.e.settings.Unset(config.User, "statusLine"), "The status line is gofer's own again.")
+			return done(u.e.settings.Unset(config.User, "statusLine"), u.say("The status line is gofer's own again."))
 		}
 		u.desk.Refresh()
-		return done(u.e.settings.Set(config.User, "statusLine", map[string]any{"type": "command", "command": command}), "The status line comes from "+command+".")
+		return done(u.e.settings.Set(config.User, "statusLine", map[string]any{"type": "command", "command": command}), u.say("The status line comes from %s.", command))
 	}
 	if args != "" {
 		return set(args)
@@ -150,7 +150,7 @@ func (u *uiDesk) keybindings(context.Context, string) tui.Action {
 		if _, problems := keys.Load(file); len(problems) > 0 {
 			return tui.Action{Err: errors.Join(problems...)}
 		}
-		return tui.Action{Print: "The keys in " + shortHome(file, u.e.place.home) + " count from the next start on."}
+		return tui.Action{Print: u.say("The keys in %s count from the next start on.", shortHome(file, u.e.place.home))}
 	})
 }
 

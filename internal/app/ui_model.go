@@ -109,7 +109,7 @@ func price(m catalog.Model) string {
 func (u *uiDesk) effort(_ context.Context, level string) tui.Action {
 	m := u.e.brain.info()
 	if len(m.Efforts) == 0 {
-		return tui.Action{Print: "The model " + m.ID + " has no levels of effort."}
+		return tui.Action{Print: u.say("The model %s has no levels of effort.", m.ID)}
 	}
 	set := func(level string) tui.Action {
 		if !slices.Contains(m.Efforts, level) {
@@ -117,12 +117,12 @@ func (u *uiDesk) effort(_ context.Context, level string) tui.Action {
 		}
 		u.e.brain.setEffort(level)
 		u.desk.Refresh()
-		return done(u.e.settings.Set(config.User, "effortLevel", level), "The model thinks with the effort "+level+" now.")
+		return done(u.e.settings.Set(config.User, "effortLevel", level), u.say("The model thinks with the effort %s now.", level))
 	}
 	if level != "" {
 		return set(level)
 	}
-	d := &dialogs.Picker{Title: "How hard " + m.ID + " thinks"}
+	d := &dialogs.Picker{Title: u.say("How hard %s thinks", m.ID)}
 	for _, l := range m.Efforts {
 		d.Rows = append(d.Rows, dialogs.Row{Name: l, Now: l == u.e.brain.request().Effort})
 	}

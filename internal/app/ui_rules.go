@@ -39,8 +39,8 @@ func (u *uiDesk) ruleSection(ctx context.Context, b guard.Behavior, name, intro 
 		}
 		item := dialogs.Item{ID: fmt.Sprintf("%s %d %s", name, i, r), Name: r.String(), Detail: r.Warning(), State: ruleOrigin(r, u.e.place.home), Tone: dialogs.Muted}
 		if removable(r.Source) {
-			item.Acts = []dialogs.Act{{Key: "d", Name: "delete", Confirm: fmt.Sprintf("Delete %s (%s)?", r, sourceWord(r.Source)), Do: func(string) (string, error) {
-				return "The rule " + r.String() + " is gone.", u.changeRule(ctx, guard.RemoveRules, b, r, r.Source)
+			item.Acts = []dialogs.Act{{Key: "d", Name: "delete", Confirm: u.say("Delete %s (%s)?", r, u.say(sourceWord(r.Source))), Do: func(string) (string, error) {
+				return u.say("The rule %s is gone.", r), u.changeRule(ctx, guard.RemoveRules, b, r, r.Source)
 			}}}
 		}
 		s.Items = append(s.Items, item)
@@ -54,7 +54,7 @@ func (u *uiDesk) ruleSection(ctx context.Context, b guard.Behavior, name, intro 
 			if err != nil {
 				return "", err
 			}
-			said := "The rule " + r.String() + " counts now."
+			said := u.say("The rule %s counts now.", r)
 			if w := r.Warning(); w != "" {
 				said += " But: " + w
 			}
@@ -133,16 +133,16 @@ func (u *uiDesk) folderSection(ctx context.Context) dialogs.Section {
 			item.State = "this session"
 		}
 		if i > 0 && item.State != "--add-dir" {
-			item.Acts = []dialogs.Act{{Key: "d", Name: "remove", Confirm: "Remove " + dir + "?", Do: func(string) (string, error) { return dir + " is removed.", u.removeFolder(ctx, dir) }}}
+			item.Acts = []dialogs.Act{{Key: "d", Name: "remove", Confirm: u.say("Remove %s?", dir), Do: func(string) (string, error) { return u.say("%s is removed.", dir), u.removeFolder(ctx, dir) }}}
 		}
 		s.Items = append(s.Items, item)
 	}
 	s.Acts = []dialogs.Act{
 		{Key: "a", Name: "add for this session", Text: "Folder", Do: func(dir string) (string, error) {
-			return dir + " belongs to the working folders now.", u.addFolder(ctx, expandHome(dir, u.e.place.home), false)
+			return u.say("%s belongs to the working folders now.", dir), u.addFolder(ctx, expandHome(dir, u.e.place.home), false)
 		}},
 		{Key: "p", Name: "add for this project", Text: "Folder", Do: func(dir string) (string, error) {
-			return dir + " belongs to the working folders now.", u.addFolder(ctx, expandHome(dir, u.e.place.home), true)
+			return u.say("%s belongs to the working folders now.", dir), u.addFolder(ctx, expandHome(dir, u.e.place.home), true)
 		}},
 	}
 	return s

@@ -38,20 +38,20 @@ func (u *uiDesk) serverActs(ctx context.Context, st mcp.Status) []dialogs.Act {
 	hub := u.e.servers.hub
 	var acts []dialogs.Act
 	if st.State == mcp.Disabled {
-		return []dialogs.Act{{Key: "e", Name: "enable", Do: func(string) (string, error) { return st.Name + " is on.", hub.Toggle(st.Name, true) }}}
+		return []dialogs.Act{{Key: "e", Name: "enable", Do: func(string) (string, error) { return u.say("%s is on.", st.Name), hub.Toggle(st.Name, true) }}}
 	}
 	acts = append(acts,
 		dialogs.Act{Key: "r", Name: "reconnect", Do: func(string) (string, error) {
-			return st.Name + " is connected.", hub.Reconnect(ctx, st.Name, 30*time.Second)
+			return u.say("%s is connected.", st.Name), hub.Reconnect(ctx, st.Name, 30*time.Second)
 		}},
 		dialogs.Act{Key: "x", Name: "disable", Do: func(string) (string, error) {
-			return st.Name + " is off for this session.", hub.Toggle(st.Name, false)
+			return u.say("%s is off for this session.", st.Name), hub.Toggle(st.Name, false)
 		}})
 	if st.Config.Kind() != "stdio" && st.Config.Kind() != "sdk" {
 		if st.State == mcp.NeedsAuth || st.State == mcp.Failed {
 			acts = append(acts, dialogs.Act{Key: "l", Name: "log in", Do: func(string) (string, error) { return u.loginServer(ctx, st.Name) }})
 		} else {
-			acts = append(acts, dialogs.Act{Key: "o", Name: "log out", Confirm: "Forget the log-in to " + st.Name + "?", Do: func(string) (string, error) { return u.logoutServer(ctx, st) }})
+			acts = append(acts, dialogs.Act{Key: "o", Name: "log out", Confirm: u.say("Forget the log-in to %s?", st.Name), Do: func(string) (string, error) { return u.logoutServer(ctx, st) }})
 		}
 	}
 	return acts
@@ -71,7 +71,7 @@ func (u *uiDesk) loginServer(ctx context.Context, name string) (string, error) {
 		o.ConnectTimeout = loginWait
 		o.Browse = func(ctx context.Context, url string) error {
 			page = url
-			u.desk.Note("info", "Log in to "+name+" on this page: "+url)
+			u.desk.Note("info", u.say("Log in to %s on this page: %s", name, url))
 			c.showPage(ctx, url)
 			return nil
 		}
@@ -91,17 +91,17 @@ func (u *uiDesk) loginServer(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if page == "" {
-		return name + " is connected; no log-in was needed.", nil
+		return u.say("%s is connected; no log-in was needed.", name), nil
 	}
-	return "Logged in to " + name + ".", nil
+	return u.say("Logged in to %s.", name), nil
 }
 
 func (u *uiDesk) logoutServer(ctx context.Context, st mcp.Status) (string, error) {
 	if !u.e.servers.hub.Forget(st.Config) {
-		return "There was no log-in to " + st.Name + ".", nil
+		return u.say("There was no log-in to %s.", st.Name), nil
 	}
 	u.e.servers.hub.Reconnect(ctx, st.Name, time.Second) // it now wants a log-in, which its state says
-	return "The log-in to " + st.Name + " is forgotten.", nil
+	return u.say("The log-in to %s is forgotten.", st.Name), nil
 }
 
 // serverPage shows how a server stands, what went wrong and what it offers.

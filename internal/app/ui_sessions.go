@@ -112,7 +112,7 @@ func (u *uiDesk) resume(_ context.Context, ref string) tui.Action {
 // goOn goes on with a session of this folder. One of another folder has to be gone on with there.
 func (u *uiDesk) goOn(id, path, folder string) tui.Action {
 	if filepath.Dir(path) != u.e.place.projectDir() {
-		return tui.Action{Print: fmt.Sprintf("That session belongs to another folder. To go on with it: cd %s && gofer --resume %s", folder, id)}
+		return tui.Action{Print: u.say("That session belongs to another folder. To go on with it: cd %s && gofer --resume %s", folder, id)}
 	}
 	p := u.e.place
 	p.session, p.resume, p.resumeAt, p.began = id, path, "", ""
@@ -139,7 +139,7 @@ func (u *uiDesk) branch(ctx context.Context, title string) tui.Action {
 	}
 	f := u.onward()
 	f.Name = title
-	return tui.Action{Print: "This is a copy now. The original stays: gofer --resume " + u.e.place.session, Switch: u.another(f, p)}
+	return tui.Action{Print: u.say("This is a copy now. The original stays: gofer --resume %s", u.e.place.session), Switch: u.another(f, p)}
 }
 
 // rewind brings files or the conversation back to before a prompt.

@@ -33,7 +33,7 @@ func (u *uiDesk) jobItems(ctx context.Context) []dialogs.Item {
 		if !j.State.Ended() {
 			item.Acts = []dialogs.Act{{Key: "x", Name: "stop", Do: func(string) (string, error) {
 				_, err := u.e.jobs.Stop(ctx, "person", j.ID)
-				return j.Description + " is stopped.", err
+				return u.say("%s is stopped.", j.Description), err
 			}}}
 		}
 		items = append(items, item)
