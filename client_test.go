@@ -21,6 +21,7 @@ type client struct {
 	server *script.Server
 	cmd    *exec.Cmd
 	in     io.WriteCloser
+	stdout io.ReadCloser
 	out    *bufio.Reader
 	stderr strings.Builder
 	answer func(request map[string]any) any // answers requests of gofer; nil: fails the test
@@ -28,10 +29,17 @@ type client struct {
 
 func startClient(t *testing.T, src string, args ...string) *client {
 	t.Helper()
+	return startClientEnv(t, src, nil, args...)
+}
+
+// startClientEnv is startClient with more variables.
+func startClientEnv(t *testing.T, src string, env []string, args ...string) *client {
+	t.Helper()
 	c := &client{t: t, dir: t.TempDir(), server: script.Serve(t, src)}
 	c.cmd = exec.Command(os.Args[0], append([]string{"--output-format", "stream-json", "--verbose", "--input-format", "stream-json"}, args...)...)
 	c.cmd.Dir = c.dir
 	c.cmd.Env = append(os.Environ(), "GOFER_TEST_MAIN=1", "HOME="+filepath.Join(c.dir, "home"), "ANTHROPIC_BASE_URL="+c.server.URL(), "ANTHROPIC_API_KEY=x", "CLAUDE_CONFIG_DIR=", "CLAUDE_CODE_MAX_RETRIES=1", "GORACE="+quickExit)
+	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.Stderr = &c.stderr
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -41,7 +49,7 @@ func startClient(t *testing.T, src string, args ...string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.out = bufio.NewReaderSize(out, 1<<20)
+	c.stdout, c.out = out, bufio.NewReaderSize(out, 64<<10)
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +101,26 @@ func (c *client) next(want string) map[string]any {
 			return m
 		}
 	}
+}
+
+// anything reads the next line, whatever it is.
+func (c *client) anything() map[string]any {
+	c.t.Helper()
+	line, err := c.out.ReadBytes('\n')
+	if err != nil {
+		c.t.Fatalf("gofer ended: %v\n%s", err, c.stderr.String())
+	}
+	var m map[string]any
+	if err := json.Unmarshal(line, &m); err != nil {
+		c.t.Fatalf("not JSON: %s", line)
+	}
+	return m
+}
+
+// respond answers a request of gofer.
+func (c *client) respond(request map[string]any, response any) {
+	c.t.Helper()
+	c.send(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "success", "request_id": request["request_id"], "response": response}})
 }
 
 // request asks gofer and returns its answer.
@@ -314,7 +342,7 @@ func TestStrangeInputOfAClient(t *testing.T) {
 
 func TestManyMessagesAreAllAnsweredInOrder(t *testing.T) {
 	t.Parallel()
-	const n = 200
+	const n = 100
 	c := startClient(t, "turn\nrepeat 1000\ntext {{last_user}}\n")
 	go func() {
 		for i := range n {

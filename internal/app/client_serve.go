@@ -12,6 +12,7 @@ import (
 
 	"gofer/internal/event"
 	"gofer/internal/guard"
+	"gofer/internal/llm"
 	"gofer/internal/loop"
 	"gofer/internal/session/live"
 	"gofer/internal/session/transcript"
@@ -174,7 +175,7 @@ func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace
 // mirrorTo sends what is written to transcripts to the client, which keeps a copy of its own.
 func mirrorTo(conn *control.Conn) transcript.Mirror {
 	return func(path string, records []json.RawMessage) {
-		line, err := json.Marshal(map[string]any{"type": "transcript_mirror", "filePath": path, "entries": records})
+		line, err := llm.Marshal(map[string]any{"type": "transcript_mirror", "filePath": path, "entries": records})
 		if err == nil {
 			conn.Write(append(line, '\n')) // a client that is gone is noticed by whoever writes next
 		}

@@ -1,7 +1,7 @@
 // Prompts, streams, results, errors and limits.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { lastUser, model, real, stage, textOf, toolResults } from './stage.mjs';
+import { describe } from 'node:test';
+import { lastUser, model, real, stage, test, textOf, toolResults } from './stage.mjs';
 
 export default () => describe('basics', { concurrency: 4 }, () => {
   test('a prompt as text is answered', async (t) => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
-import { model, real, stage, textOf, toolResults } from './stage.mjs';
+import { describe } from 'node:test';
+import { model, real, stage, test, textOf, toolResults } from './stage.mjs';
 
 export default () => describe('control', { concurrency: 4 }, () => {
   test('what a session is, before the first prompt', async (t) => {

@@ -1,7 +1,7 @@
 // Callbacks that the program registers for what happens in the session.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { real, stage, textOf, toolResults } from './stage.mjs';
+import { describe } from 'node:test';
+import { real, stage, test, textOf, toolResults } from './stage.mjs';
 
 const touch = 'turn\ncall Bash {"command":"touch asked"}\nturn\ntext done\n';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
-import { model, real, stage } from './stage.mjs';
+import { describe } from 'node:test';
+import { model, real, stage, test } from './stage.mjs';
 
 const system = (body) => (Array.isArray(body.system) ? body.system.map((b) => b.text).join('\n') : body.system ?? '');
 
@@ -38,7 +38,7 @@ export default () => describe('options', { concurrency: 4 }, () => {
     const seen = async (more) => {
       const s = await stage(t, 'turn\ncall Bash {"command":"echo user=$FROM_USER project=$FROM_PROJECT"}\nturn\ntext {{result}}\n', files);
       const all = await s.ask('go', { allowedTools: ['Bash'], ...more });
-      return { text: all.result.result, told: (await s.requests())[0].text.includes('Use tabs here.') };
+      return { text: all.result.result.split('\n')[0], told: (await s.requests())[0].text.includes('Use tabs here.') };
     };
     assert.deepEqual(await seen({ settingSources: [] }), { text: 'user= project=', told: false });
     assert.deepEqual(await seen({ settingSources: ['user'] }), { text: 'user=yes project=', told: false });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
-import { real, stage, textOf, toolResults } from './stage.mjs';
+import { describe } from 'node:test';
+import { real, stage, test, textOf, toolResults } from './stage.mjs';
 
 const touch = 'turn\ncall Bash {"command":"touch asked","description":"make a file"}\nturn\ntext done\n';
 

@@ -1,11 +1,11 @@
 // MCP servers: inside the program, beside it, changed while the session runs.
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createSdkMcpServer, tool } from '@anthropic-ai/claude-agent-sdk';
 import { z } from 'zod';
-import { real, stage, textOf, toolResults } from './stage.mjs';
+import { real, stage, test, textOf, toolResults } from './stage.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const beside = (name = 'beside') => ({ [name]: { type: 'stdio', command: process.execPath, args: [join(here, 'server.mjs')] } });
@@ -29,7 +29,7 @@ export default () => describe('servers', { concurrency: 4 }, () => {
     const { server, calls } = calculator();
     const all = await s.ask('go', { mcpServers: { calc: server }, allowedTools: ['mcp__calc__add'] });
     assert.deepEqual(calls, [[2, 40]]);
-    assert.equal(all.result.result, 'it is 42');
+    assert.match(all.result.result, /^it is 42/);
     assert.ok(all.init.tools.includes('mcp__calc__add'));
     assert.deepEqual(all.init.mcp_servers.map((m) => [m.name, m.status]), [['calc', 'connected']]);
   });
@@ -88,7 +88,7 @@ export default () => describe('servers', { concurrency: 4 }, () => {
     assert.deepEqual(added.errors, {});
     const result = await talk.exchange('second');
     assert.deepEqual(calls, [[1, 2]]);
-    assert.equal(result.result, '3');
+    assert.match(result.result, /^3/);
     assert.deepEqual((await talk.query.setMcpServers({})).removed, ['calc']);
     await talk.end();
   });

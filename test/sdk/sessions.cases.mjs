@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import {
   deleteSession, forkSession, getSessionInfo, getSessionMessages, getSubagentMessages, importSessionToStore, InMemorySessionStore, listSessions, listSubagents, renameSession, tagSession,
 } from '@anthropic-ai/claude-agent-sdk';
-import { real, stage } from './stage.mjs';
+import { real, stage, test } from './stage.mjs';
 
 // The library's functions look where the variable of their own process says; each case has a project of its own in it.
 const config = join(process.env.GOFER_SDK_SCRATCH ?? tmpdir(), 'config');

@@ -7,6 +7,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, readFileSync, existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { test as plain } from 'node:test';
 import { query } from '@anthropic-ai/claude-agent-sdk';
 
 const door = process.env.GOFER_SDK_STAGE;
@@ -17,6 +18,12 @@ export const real = Boolean(other);
 
 // oneShot is the only model that all programs of the suite take in the same way.
 export const model = 'claude-sonnet-4-5';
+
+// test is a case that does not wait for ever.
+export function test(name, ...rest) {
+  const [options, run] = rest.length > 1 ? rest : [{}, rest[0]];
+  return plain(name, { timeout: real ? 300_000 : 60_000, ...options }, run);
+}
 
 async function serve(script) {
   // The other program's requests hold roles that the strict server refuses for this model.
