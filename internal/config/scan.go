@@ -158,9 +158,8 @@ func (s *scanner) enter() error {
 	return nil
 }
 
-// object reads an object. For each member it calls member with the scanner before the value, which member must read.
-// Without keys the key is not decoded.
-func (s *scanner) object(keys bool, member func(s *scanner, key string, keyOff int64) error) error {
+// list reads what stands between brackets, up to end. item reads one thing, whose first byte it gets.
+func (s *scanner) list(end byte, item func(first byte) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -169,22 +168,35 @@ func (s *scanner) object(keys bool, member func(s *scanner, key string, keyOff i
 		if err != nil {
 			return err
 		}
-		if c == '}' {
+		if c == end {
 			break
 		}
 		if !first {
 			if c != ',' {
-				return s.unexpected(c, "a comma or }")
+				return s.unexpected(c, "a comma or "+string(end))
 			}
 			s.pos++
 			if c, err = s.space(); err != nil {
 				return err
 			}
-			if c == '}' {
-				s.noteComma()
+			if c == end {
+				s.note("a comma before the closing bracket")
 				break
 			}
 		}
+		if err := item(c); err != nil {
+			return err
+		}
+	}
+	s.pos++
+	s.depth--
+	return nil
+}
+
+// object reads an object. For each member it calls member with the scanner before the value, which member must read.
+// Without keys the key is not decoded.
+func (s *scanner) object(keys bool, member func(s *scanner, key string, keyOff int64) error) error {
+	return s.list('}', func(c byte) (err error) {
 		if c != '"' {
 			return s.unexpected(c, "a key in double quotes")
 		}
@@ -208,50 +220,13 @@ func (s *scanner) object(keys bool, member func(s *scanner, key string, keyOff i
 		if _, err = s.space(); err != nil {
 			return err
 		}
-		if err = member(s, key, off); err != nil {
-			return err
-		}
-	}
-	s.pos++
-	s.depth--
-	return nil
+		return member(s, key, off)
+	})
 }
-
-func (s *scanner) noteComma() { s.note("a comma before the closing bracket") }
 
 // array reads an array; item must read one value.
 func (s *scanner) array(item func(s *scanner) error) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		c, err := s.space()
-		if err != nil {
-			return err
-		}
-		if c == ']' {
-			break
-		}
-		if !first {
-			if c != ',' {
-				return s.unexpected(c, "a comma or ]")
-			}
-			s.pos++
-			if c, err = s.space(); err != nil {
-				return err
-			}
-			if c == ']' {
-				s.noteComma()
-				break
-			}
-		}
-		if err := item(s); err != nil {
-			return err
-		}
-	}
-	s.pos++
-	s.depth--
-	return nil
+	return s.list(']', func(byte) error { return item(s) })
 }
 
 func (s *scanner) unexpected(c byte, want string) error {
