@@ -24,7 +24,7 @@ import (
 type uiPerson struct {
 	desk    tui.Desk
 	place   place
-	waiting atomic.Int32 // requests that have no answer yet, the one that is shown among them
+	waiting atomic.Int32 // questions that did not come through the gate and have no answer yet
 	engine  atomic.Pointer[engine]
 }
 
@@ -38,23 +38,28 @@ func (u *uiPerson) people() people {
 	return people{watched: true, asker: guard.AskFunc(u.permission), askTrust: u.trust, elicit: u.elicit}
 }
 
-// ask shows a dialog and counts who waits.
-func (u *uiPerson) ask(ctx context.Context, d screen.Dialog) error {
-	if u.waiting.Add(1) > 1 {
-		u.desk.Refresh() // the dialog that is shown says how many wait behind it
-	}
+// askBeside shows a dialog for a question that did not come through the gate, which counts its own.
+func (u *uiPerson) askBeside(ctx context.Context, d screen.Dialog) error {
+	u.waiting.Add(1)
 	defer u.waiting.Add(-1)
 	return u.desk.Ask(ctx, d)
 }
 
-func (u *uiPerson) behind() int { return int(u.waiting.Load()) - 1 }
+// behind is how many questions wait behind the one that is shown.
+func (u *uiPerson) behind() int {
+	n := int(u.waiting.Load())
+	if e := u.engine.Load(); e != nil {
+		n += e.denials.Waiting()
+	}
+	return n - 1
+}
 
 func (u *uiPerson) trust(dir string, s trust.State, surfaces []string) bool {
 	d := &dialogs.Trust{Dir: dir, Surfaces: surfaces}
 	if s.Verdict == trust.Changed {
 		d.Changed = s.Changed
 	}
-	return u.ask(context.Background(), d) == nil && d.Accepted
+	return u.askBeside(context.Background(), d) == nil && d.Accepted
 }
 
 // permission asks for a call.
@@ -66,7 +71,7 @@ func (u *uiPerson) permission(ctx context.Context, r guard.Request) (guard.Answe
 		return u.plan(ctx, r)
 	}
 	d := u.permissionDialog(r)
-	if err := u.ask(ctx, d); err != nil {
+	if err := u.desk.Ask(ctx, d); err != nil {
 		return guard.Answer{}, unanswered(ctx, err)
 	}
 	switch d.Verdict {
@@ -98,7 +103,8 @@ func refusal(feedback string) string {
 
 func (u *uiPerson) permissionDialog(r guard.Request) *dialogs.Permission {
 	d := &dialogs.Permission{Tool: r.Tool, Title: r.Title, Agent: u.agent(r.AgentID), Why: u.shortPaths(r.Decision.Reason), Waiting: u.behind, Body: u.preview(r)}
-	if parts := r.Decision.Parts; len(parts) == 1 && parts[0].Text == r.Title {
+	var in struct{ Command string }
+	if json.Unmarshal(r.Input, &in) == nil && in.Command != "" && strings.HasPrefix(in.Command, strings.TrimSuffix(r.Title, "…")) {
 		d.Title = "" // the command is there as it is
 	}
 	if rule := r.Decision.Rule; rule != nil {
@@ -202,7 +208,7 @@ func (u *uiPerson) plan(ctx context.Context, r guard.Request) (guard.Answer, err
 	for _, k := range in.AllowedPrompts {
 		d.Kinds = append(d.Kinds, k.Prompt)
 	}
-	if err := u.ask(ctx, d); err != nil {
+	if err := u.desk.Ask(ctx, d); err != nil {
 		return guard.Answer{}, unanswered(ctx, err)
 	}
 	mode := func(m guard.Mode) []guard.Update {
@@ -240,7 +246,7 @@ func (u *uiPerson) questions(ctx context.Context, r guard.Request) (guard.Answer
 	for _, q := range asked.Questions {
 		d.Questions = append(d.Questions, dialogs.Question{Text: q.Question, Header: q.Header, Multi: q.MultiSelect, Options: q.Options})
 	}
-	if err := u.ask(ctx, d); err != nil {
+	if err := u.desk.Ask(ctx, d); err != nil {
 		return guard.Answer{}, unanswered(ctx, err)
 	}
 	if !d.Answered {
@@ -270,7 +276,7 @@ func (u *uiPerson) elicit(ctx context.Context, q mcp.Elicitation) (mcp.Answer, e
 		return mcp.Answer{Action: "decline"}, nil
 	}
 	d := &dialogs.Form{Title: q.Server, Message: q.Message, Link: q.URL, Entries: entries, Waiting: u.behind}
-	if err := u.ask(ctx, d); err != nil {
+	if err := u.askBeside(ctx, d); err != nil {
 		return mcp.Answer{Action: "cancel"}, nil
 	}
 	return mcp.Answer{Action: d.Action, Content: d.Values}, nil

@@ -116,6 +116,8 @@ func (o *Options) request(c tool.Call, d Decision) Request {
 
 // ask asks, one question at a time: an answer for always may decide the questions that wait behind it.
 func (o *Options) ask(ctx context.Context, c tool.Call) (tool.Call, error) {
+	o.Ledger.waiting.Add(1)
+	defer o.Ledger.waiting.Add(-1)
 	select {
 	case o.Ledger.asking <- struct{}{}:
 	case <-ctx.Done():

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // A Denial is one call that was not let through, as results list them.
@@ -26,6 +27,7 @@ type Ledger struct {
 	total   int
 	doubts  int // unsure or refusing answers of the classifier in a row
 	asking  chan struct{}
+	waiting atomic.Int32
 }
 
 // NewLedger makes an empty ledger.
@@ -37,6 +39,9 @@ func (l *Ledger) Denials() []Denial {
 	defer l.mu.Unlock()
 	return slices.Clone(l.denials)
 }
+
+// Waiting is how many calls have no answer yet, the one that is being asked for among them.
+func (l *Ledger) Waiting() int { return int(l.waiting.Load()) }
 
 // Take lists the denials since the last Take: those of one turn.
 func (l *Ledger) Take() []Denial {
