@@ -402,3 +402,54 @@ func TestAFileThatOthersChangeIsNamed(t *testing.T) {
 		t.Errorf("the model was sent %s", body)
 	}
 }
+
+// TestFactsThatAClientAsksFor sends the requests that are answered at any time.
+func TestFactsThatAClientAsksFor(t *testing.T) {
+	t.Parallel()
+	c := startClient(t, "turn\ntext hi\n", "--allowedTools", "Bash(ls:*)", "--settings", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true","timeout":4}]}]}}`)
+	if err := os.WriteFile(filepath.Join(c.dir, "main.go"), []byte("package main\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(c.dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct {
+		request map[string]any
+		want    string // in the answer as JSON
+	}{
+		{map[string]any{"subtype": "get_binary_version"}, `"version":`},
+		{map[string]any{"subtype": "get_usage"}, `"rate_limits_available":false`},
+		{map[string]any{"subtype": "get_session_cost"}, `"text":`},
+		{map[string]any{"subtype": "list_models"}, `"value":"default"`},
+		{map[string]any{"subtype": "list_permission_rules"}, `"rule":"Bash(ls:*)"`},
+		{map[string]any{"subtype": "get_hooks_listing"}, `"commandText":"true"`},
+		{map[string]any{"subtype": "get_hooks_listing"}, `"source":"flagSettings"`},
+		{map[string]any{"subtype": "file_suggestions", "query": "mai"}, `"path":"main.go"`},
+		{map[string]any{"subtype": "file_suggestions", "query": ""}, `"path":"sub/"`},
+		{map[string]any{"subtype": "read_file", "path": "main.go"}, `"contents":"package main\n"`},
+		{map[string]any{"subtype": "read_file", "path": "/etc/passwd"}, `"error":"read denied: /etc/passwd"`},
+		{map[string]any{"subtype": "register_repo_root", "directory": "sub"}, `"directory":"`},
+		{map[string]any{"subtype": "register_repo_root", "directory": "sub"}, `is a working directory already`},
+		{map[string]any{"subtype": "register_repo_root", "directory": "/etc"}, `does not lie below`},
+		{map[string]any{"subtype": "rename_session", "title": "A title"}, `"subtype":"success"`},
+		{map[string]any{"subtype": "rename_session", "title": " "}, `at least one character`},
+		{map[string]any{"subtype": "set_has_subscribers", "has_subscribers": false}, `"subtype":"success"`},
+		{map[string]any{"subtype": "get_task_output", "task_id": "x"}, `there is no command in the background`},
+		{map[string]any{"subtype": "stop_task", "task_id": "x"}, `"subtype":"success"`},
+		{map[string]any{"subtype": "background_tasks", "tool_use_id": "x"}, `"backgrounded":false`},
+		{map[string]any{"subtype": "mcp_call", "tool": "mcp__a__b"}, `MCP server not connected`},
+		{map[string]any{"subtype": "update_settings", "source": "localSettings", "settings": map[string]any{"permissions": 1}}, `update_settings keys not allowed: permissions`},
+		{map[string]any{"subtype": "set_permission_mode", "mode": "nonsense"}, `"error_code":"invalid_mode"`},
+		{map[string]any{"subtype": "nonsense"}, `"error_code":"unsupported_request"`},
+	} {
+		got, _ := json.Marshal(c.request(r.request))
+		text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(got))
+		if !strings.Contains(text, r.want) {
+			t.Errorf("%v: %s has no %s", r.request, text, r.want)
+		}
+	}
+	c.say("go")
+	if r := c.next("result"); r["result"] != "hi" {
+		t.Errorf("got %v", r)
+	}
+}

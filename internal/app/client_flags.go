@@ -18,9 +18,9 @@ type clientFlags struct {
 	Mirror      bool         `flag:"session-mirror" hidden:"1"`
 	ConfigRoot  string       `flag:"project-config-root" arg:"folder" hidden:"1"`
 	TaskBudget  int          `flag:"task-budget" arg:"tokens" hidden:"1"`
-	AutoCompact string       `flag:"autocompact" arg:"auto|tokens" help:"compact the conversation as if the window had so many tokens: 150000, 200k, 1m, or auto"`
+	AutoCompact string       `flag:"autocompact" arg:"tokens" help:"compact the conversation as if the window had so many tokens: 150000, 200k, 1m, or auto"`
 	Snapshot    string       `flag:"system-prompt-snapshot" enum:"on|off" help:"off: make the system prompt anew for every turn, to try words of it; on: freeze it with the first"`
-	Suggestions cli.Optional `flag:"prompt-suggestions" arg:"on|off" help:"stream-json: after each turn, what the user may say next"`
+	Suggestions cli.Optional `flag:"prompt-suggestions" arg:"switch" help:"stream-json: after each turn, what the user may say next"`
 	Restricted  bool         `flag:"restricted" help:"no commands and no fetching unless --tools names them, no settings files of user and project, no bypassPermissions"`
 	NoChrome    bool         `flag:"no-chrome" hidden:"1"` // there is nothing to switch off
 
