@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"gofer/internal/ui/tui/tty"
 )
 
 // leftOn are the modes that were switched on and not off again.
@@ -139,7 +141,7 @@ func (x *terminal) shows(text string) {
 
 // settings are those of the terminal itself.
 func (x *terminal) settings() string {
-	s, err := terminalSettings(x.slave)
+	s, err := tty.Settings(x.slave)
 	if err != nil {
 		x.t.Fatal(err)
 	}

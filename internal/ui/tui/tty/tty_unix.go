@@ -32,6 +32,15 @@ func setState(f *os.File, s *state) error {
 	return retry(func() error { return unix.IoctlSetTermios(int(f.Fd()), setTermios, &s.Termios) })
 }
 
+// Settings are all settings of a terminal as text, to be compared.
+func Settings(f *os.File) (string, error) {
+	s, err := getState(f)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%+v", s.Termios), nil
+}
+
 // retry does again what a signal has cut off.
 func retry(f func() error) error {
 	for {
