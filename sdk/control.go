@@ -39,7 +39,8 @@ func (c *Client) SetPermissionMode(ctx context.Context, m Mode) error {
 	return c.ask(ctx, "set_permission_mode", map[string]any{"mode": m}, nil)
 }
 
-// SetMaxThinking changes how many tokens the model may think; nil leaves it to the model, 0 switches it off.
+// SetMaxThinking changes how many tokens the model may think; nil leaves it to the model, 0 switches it off where
+// the model can do without.
 func (c *Client) SetMaxThinking(ctx context.Context, tokens *int) error {
 	return c.ask(ctx, "set_max_thinking_tokens", map[string]any{"max_thinking_tokens": tokens}, nil)
 }
@@ -140,7 +141,7 @@ func (c *Client) Context(ctx context.Context) (ContextUse, error) {
 	return r, err
 }
 
-// StopTask ends a piece of background work.
+// StopTask ends a piece of background work. One that is not there needs no end.
 func (c *Client) StopTask(ctx context.Context, id string) error {
 	return c.ask(ctx, "stop_task", map[string]any{"task_id": id}, nil)
 }

@@ -38,7 +38,7 @@ type Options struct {
 	Model         string
 	FallbackModel string
 	Effort        string // low, medium, high, xhigh, max
-	MaxThinking   *int   // tokens; 0 switches thinking off
+	MaxThinking   *int   // tokens; 0 switches thinking off where the model can do without
 	MaxTurns      int    // requests to the model in one turn; 0: any number
 	MaxBudgetUSD  float64
 	Betas         []string

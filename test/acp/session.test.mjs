@@ -121,6 +121,14 @@ turn
   const { configOptions } = await e.agent.request(methods.agent.session.setConfigOption, { sessionId: id, configId: 'model', value: other });
   assert.equal(configOptions.find((o) => o.id === 'model').currentValue, other);
 
+  const effort = s.configOptions.find((o) => o.category === 'thought_level');
+  const harder = effort.options.at(-1).value;
+  const now = await e.agent.request(methods.agent.session.setConfigOption, { sessionId: id, configId: 'effort', value: harder });
+  assert.equal((now.configOptions.find((o) => o.id === 'effort') ?? { currentValue: harder }).currentValue, harder);
+  await assert.rejects(e.agent.request(methods.agent.session.setConfigOption, { sessionId: id, configId: 'colour', value: 'red' }), /colour/);
+  await e.agent.request('session/set_model', { sessionId: id, modelId: model.currentValue }); // as older clients do it
+  assert.equal(e.of('config_option_update').at(-1).configOptions.find((o) => o.id === 'model').currentValue, model.currentValue);
+
   // A plan is accepted in the editor, which learns that the mode is another one.
   await e.agent.request(methods.agent.session.setConfigOption, { sessionId: id, configId: 'mode', value: 'plan' });
   e.choose = (options) => options.find((o) => /let edits pass/.test(o.name)).optionId;
@@ -188,8 +196,12 @@ turn
   assert.match(e.said(id), /And again from the editor\.$/);
   await e.close();
 
-  // resume opens it without the history; delete removes it.
+  // resume opens it without the history; fork makes a copy; delete removes it.
   e = await Editor.start(t, p);
+  const copy = await e.agent.request('session/fork', { sessionId: id, cwd: p.project, mcpServers: [] });
+  assert.notEqual(copy.sessionId, id);
+  await e.agent.request(methods.agent.session.close, { sessionId: copy.sessionId });
+  await e.agent.request(methods.agent.session.delete, { sessionId: copy.sessionId });
   await e.agent.request(methods.agent.session.resume, { sessionId: id, cwd: p.project });
   assert.deepEqual([e.of('user_message_chunk'), e.said(id)], [[], '']);
   await e.agent.request(methods.agent.session.close, { sessionId: id });
