@@ -130,6 +130,27 @@ func TestTheCursorIsAtTheCaret(t *testing.T) {
 	}
 }
 
+// Esc ends a turn whose stream has stalled, at once: what the person waits for is the time that tells Esc from a longer sequence.
+func TestEscIsQuick(t *testing.T) {
+	t.Parallel()
+	x := newTerminal(t, "80x24", storyOf("turn\n  after 3 stall forever\n  text This goes on and on, and then the line is dead.\n"))
+	x.start()
+	x.shows("? for keys")
+	x.write("go\r")
+	x.shows("This goes on")
+	pressed := time.Now()
+	x.press("esc")
+	x.until("it did not stop", func() bool {
+		s := x.screen()
+		return strings.Contains(s, "Stopped.") && !strings.Contains(s, "Esc stops")
+	})
+	if d := time.Since(pressed); d > time.Second { // on an idle machine it is a tenth of that
+		t.Errorf("it took %v", d)
+	} else {
+		t.Logf("it took %v", d)
+	}
+}
+
 // When nothing happens nothing is written, and next to no time is used.
 func TestIdle(t *testing.T) {
 	t.Parallel()

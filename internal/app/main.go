@@ -174,6 +174,7 @@ func help() string {
 	b.WriteString(`gofer: a coding agent in your terminal, your scripts and your programs.
 
 Usage:
+  gofer                          work with it in the terminal; gofer "prompt" begins with a prompt
   gofer -p "prompt"              answer and exit
   cat log | gofer -p "explain"   with piped input
   gofer --bg "prompt"            work in the background; gofer ps, logs, attach, kill

@@ -165,9 +165,12 @@ func (m *model) sent(msg input.Message) tea.Cmd {
 	return m.submit(msg)
 }
 
-// quit leaves the UI.
+// quit leaves the UI, and says how to come back.
 func (m *model) quit() tea.Cmd {
-	m.flow.end(m.canvas())
+	m.flow.finish(m.canvas())
+	if m.used > 0 && m.facts.SessionID != "" {
+		m.note("info", m.words.F("To go on with this session: gofer --resume %s", m.facts.SessionID))
+	}
 	m.paint(true)
 	m.quitting = true
 	return tea.Quit

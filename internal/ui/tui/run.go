@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -112,6 +111,3 @@ func profileOf(o Options) colorprofile.Profile {
 	}
 	return colorprofile.Env(environ)
 }
-
-// backgroundWait is how long the terminal may take to tell its background before it counts as dark.
-const backgroundWait = 300 * time.Millisecond

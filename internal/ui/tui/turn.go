@@ -132,7 +132,11 @@ func (m *model) event(e event.Event) (changed bool) {
 			m.showFirst()
 		}
 		m.note(e.Level, e.Content)
-	case event.Fallback, event.Boundary, event.HookResponse:
+	case event.Boundary:
+		m.used = e.Metadata.PostTokens
+		m.flow.block(c, message.Boundary(c, e))
+		return true
+	case event.Fallback, event.HookResponse:
 		m.flow.block(c, message.Event(c, e))
 		return true
 	case event.Status:
