@@ -249,7 +249,9 @@ turn
 		}
 	}
 	rows := strings.Split(x.screen(), "\n")
-	if n := slices.IndexFunc(rows, func(r string) bool { return strings.Contains(r, probe) }); n < 0 || n+1 >= len(rows) || !strings.Contains(rows[n+1], "──") {
+	rule := func(r string) bool { return strings.HasPrefix(r, "──") }
+	n := slices.IndexFunc(rows, func(r string) bool { return strings.Contains(r, probe) })
+	if n < 0 || !slices.ContainsFunc(rows[:n], rule) || !slices.ContainsFunc(rows[n:], rule) {
 		t.Errorf("the screen is torn (seed %d):\n%s", seed, x.screen())
 	}
 }
