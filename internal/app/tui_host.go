@@ -52,6 +52,11 @@ func (e *engine) facts() tui.Facts {
 		Mode: e.hookFacts().PermissionMode, CostUSD: e.ledger.Total().USD, ContextWindow: e.brain.limits(m.ID).Tokens,
 		NewHere: e.newHere(),
 	}
+	for _, j := range e.jobs.List() {
+		if !j.State.Ended() && !j.Foreground {
+			f.Background++
+		}
+	}
 	f.KeyMissing = e.keySource() == "none" && environment(e.world, e.settings.Current())("ANTHROPIC_BASE_URL") == ""
 	return f
 }

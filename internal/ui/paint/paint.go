@@ -91,10 +91,13 @@ func (p *Painter) poke() {
 	}
 }
 
-// Backlog is how many printed lines wait for the terminal.
+// Backlog is how many printed lines wait because the terminal is slow. Those that wait for somebody who has the terminal do not count.
 func (p *Painter) Backlog() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.next.Full || p.held {
+		return 0
+	}
 	return len(p.next.Print)
 }
 

@@ -17,6 +17,9 @@ const (
 	eventGap = 16 * time.Millisecond
 	// maxBatch is how many events may wait. Behind them the session waits.
 	maxBatch = 1024
+	// maxBacklog is how many printed lines may wait for a slow terminal before no more events are taken.
+	maxBacklog = 4096
+	slowGap    = 50 * time.Millisecond
 )
 
 // eventsMsg are events of a session, in their order. over says that none will follow.
@@ -27,7 +30,7 @@ type eventsMsg struct {
 }
 
 // follow hands the events of a session to the model, in batches: the first one at once, the others at a bounded rate.
-func follow(ctx context.Context, host *Host, send func(tea.Msg)) {
+func follow(ctx context.Context, host *Host, send func(tea.Msg), backlog func() int) {
 	b := &batch{more: make(chan struct{}, 1)}
 	b.room = sync.NewCond(&b.mu)
 	stop := context.AfterFunc(ctx, b.end)
@@ -41,6 +44,14 @@ func follow(ctx context.Context, host *Host, send func(tea.Msg)) {
 		case <-gap.C:
 		case <-ctx.Done():
 			return
+		}
+		for backlog() > maxBacklog {
+			gap.Reset(slowGap)
+			select {
+			case <-gap.C:
+			case <-ctx.Done():
+				return
+			}
 		}
 		events, over := b.take()
 		send(eventsMsg{host, events, over})

@@ -91,7 +91,7 @@ func (m *model) modeText(c screen.Canvas) string {
 	} else {
 		text = t.Faint.Paint(c.T("? for keys"))
 	}
-	if n := m.background(); n > 0 {
+	if n := m.facts.Background; n > 0 {
 		text += t.Info.Paint(" · " + c.F("%d in the background", n))
 	}
 	if m.openSteps() > 0 && m.noSteps {

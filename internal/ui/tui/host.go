@@ -85,6 +85,7 @@ type Facts struct {
 	ContextWindow    int  // tokens that fit; the UI itself counts how many are used
 	KeyMissing       bool // no credentials: the first prompt would fail
 	NewHere          bool // nobody has worked in this folder before
+	Background       int  // agents and commands that nobody waits for
 }
 
 // A Step is an entry of the todo list or of the task board.

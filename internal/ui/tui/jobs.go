@@ -8,7 +8,7 @@ import (
 	"gofer/internal/ui/message"
 )
 
-// jobs is the work that goes on beside the conversation: agents and background commands.
+// jobs are the agents and commands of calls that run. A call that has ended leaves what goes on in the background to the host.
 type jobs []*job
 
 // A job is an agent or a background command.
@@ -24,6 +24,11 @@ func (j *job) now() message.Agent {
 	a := j.agent
 	a.Elapsed = time.Since(j.began)
 	return a
+}
+
+// jobsOf takes leave of the jobs of a call that has ended.
+func (m *model) jobsOf(call string) {
+	m.jobs = slices.DeleteFunc(m.jobs, func(j *job) bool { return j.call == call })
 }
 
 func (m *model) jobEvent(e event.Event) {
@@ -58,21 +63,4 @@ func (list jobs) find(id string) *job {
 		}
 	}
 	return nil
-}
-
-// waitedFor reports whether the model waits for a job: its call still runs.
-func (m *model) waitedFor(j *job) bool {
-	t := m.flow.find(j.call)
-	return t != nil && !t.ended
-}
-
-// background is how many jobs nobody waits for.
-func (m *model) background() int {
-	n := 0
-	for _, j := range m.jobs {
-		if !m.waitedFor(j) {
-			n++
-		}
-	}
-	return n
 }

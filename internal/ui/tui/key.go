@@ -123,8 +123,8 @@ func (m *model) esc() tea.Cmd {
 	case m.shell != nil:
 		m.shell.stop()
 		return nil
-	case m.turn.on:
-		if m.turn.stopping {
+	case m.busy():
+		if m.turn.stopping || m.host == nil {
 			return nil
 		}
 		return m.interrupt()

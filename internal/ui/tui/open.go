@@ -31,7 +31,7 @@ func (m *model) opened(msg hostMsg) tea.Cmd {
 	m.flow.finish(m.canvas())
 	m.turn = turn{}
 	ctx, host, send := m.ctx, m.host, m.send
-	go follow(ctx, host, send)
+	go follow(ctx, host, send, m.painter.Backlog)
 	cmds := []tea.Cmd{m.lookUp()}
 	if first && m.Prompt != "" {
 		cmds = append(cmds, m.submitText(m.Prompt))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -65,6 +66,7 @@ func show(ctx context.Context, cancel context.CancelCauseFunc, o Options, m *mod
 	m.paint(true)
 	resized := make(chan os.Signal, 1)
 	tty.Resizes(resized)
+	defer signal.Stop(resized)
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {

@@ -125,6 +125,8 @@ func (m *model) event(e event.Event) (changed bool) {
 		return m.toolEvent(e)
 	case event.TaskStarted, event.TaskProgress, event.TaskNotice:
 		m.jobEvent(e)
+		_, progress := e.(event.TaskProgress)
+		return !progress
 	case event.Retry:
 		m.turn.note = m.words.F("The request failed (%s); try %d of %d", e.Error, e.Attempt, e.MaxRetries)
 	case event.Info:
@@ -184,8 +186,9 @@ func (m *model) toolEvent(e event.Event) (changed bool) {
 		if t.State == message.Running {
 			t.State = message.Done
 		}
+		m.jobsOf(t.ID)
 		m.flow.settle(c)
-		return isStepTool(t.Name)
+		return t.agent != "" || t.Name == "Bash" || isStepTool(t.Name)
 	}
 	return false
 }
