@@ -15,7 +15,7 @@ func (m *model) opened(msg hostMsg) tea.Cmd {
 			return m.quit()
 		}
 		m.note("error", msg.err.Error())
-		return nil
+		return m.sendEarly()
 	}
 	first := m.host == nil
 	m.host = msg.host
@@ -36,8 +36,14 @@ func (m *model) opened(msg hostMsg) tea.Cmd {
 	if first && m.Prompt != "" {
 		cmds = append(cmds, m.submitText(m.Prompt))
 	}
+	return tea.Batch(append(cmds, m.sendEarly())...)
+}
+
+// sendEarly sends what was typed while there was no session to take it.
+func (m *model) sendEarly() tea.Cmd {
 	early := m.early
 	m.early = nil
+	var cmds []tea.Cmd
 	for _, e := range early {
 		cmds = append(cmds, m.sent(e))
 	}
