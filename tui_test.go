@@ -475,7 +475,7 @@ var (
 	changingUse   = regexp.MustCompile(`\d+ calls?( · [\d.]+k? tokens)?( · \d+s)?`)
 	changingTime  = regexp.MustCompile(`( · |  | in |, )(\d+m )?[\d.]+ ?m?s`)
 	changingCount = regexp.MustCompile(`[\d.]+k? tokens`)
-	changingID    = regexp.MustCompile(`\b[ab][0-9a-z]{8}\b`)
+	changingID    = regexp.MustCompile(`\b([ab][0-9a-z]{8}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)
 )
 
 func maskScreen(s string) string {
