@@ -92,6 +92,9 @@ func (m *model) do(a keys.Action) tea.Cmd {
 			cmd, _ := m.command("/" + name)
 			return cmd
 		}
+		if m.host != nil {
+			return m.later(m.host.Keys[a])
+		}
 	}
 	return nil
 }
@@ -169,7 +172,7 @@ func (m *model) sent(msg input.Message) tea.Cmd {
 func (m *model) quit() tea.Cmd {
 	m.flow.finish(m.canvas())
 	if m.used > 0 && m.facts.SessionID != "" {
-		m.note("info", m.words.F("To go on with this session: gofer --resume %s", m.facts.SessionID))
+		m.note("info", m.words.F("Go on with it: gofer -r %s", m.facts.SessionID))
 	}
 	m.paint(true)
 	m.quitting = true
