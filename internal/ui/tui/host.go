@@ -14,7 +14,6 @@ import (
 
 	"gofer/internal/event"
 	"gofer/internal/session"
-	"gofer/internal/ui/keys"
 	"gofer/internal/ui/screen"
 )
 
@@ -68,8 +67,6 @@ type Host struct {
 	// Memories are the files that text behind # can be added to; Remember adds to one of them.
 	Memories func() []Memory
 	Remember func(ctx context.Context, file, text string) error
-	// Keys are what further keys do, by the name of their action.
-	Keys map[keys.Action]func(context.Context) Action
 	// StatusLine runs the user's command for the status line. nil: there is none.
 	StatusLine func(ctx context.Context) (string, error)
 	// Close ends the session and everything around it. It is called once, when the UI goes on to another session or ends.

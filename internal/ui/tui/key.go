@@ -92,9 +92,6 @@ func (m *model) do(a keys.Action) tea.Cmd {
 			cmd, _ := m.command("/" + name)
 			return cmd
 		}
-		if m.host != nil {
-			return m.later(m.host.Keys[a])
-		}
 	}
 	return nil
 }
