@@ -25,7 +25,7 @@ func capabilities() []string {
 
 // initialize is what a client says first. It may say it again: then its hooks take the place of those before, and the rest is added.
 //
-// Three fields change nothing here: agentProgressSummaries (task_progress says what an agent does without asking a model), supportedDialogKinds
+// Four fields change nothing here: perTaskStopAffordance (agents in the background outlive an interrupt in any case), agentProgressSummaries (task_progress says what an agent does without asking a model), supportedDialogKinds
 // (gofer opens no dialog besides the questions for permissions) and systemPromptSnapshot: true (it is always so).
 type initialize struct {
 	Hooks map[string][]struct {
@@ -49,7 +49,6 @@ type initialize struct {
 	Aliases     map[string]string `json:"toolAliases"`
 	Skills      []string          `json:"skills"` // nil: all
 	Suggestions bool              `json:"promptSuggestions"`
-	StopEach    bool              `json:"perTaskStopAffordance"`
 	Plugins     []clientPlugin    `json:"plugins"`
 }
 
@@ -86,7 +85,7 @@ func (e *engine) initialize(conn *control.Conn, r initialize) (any, error) {
 	}
 	e.flags.wishes.change(func(w *wishes) {
 		w.plan, w.aliases = firstOf(r.Plan, w.plan), maps.Clone(r.Aliases)
-		w.suggests, w.stopEach = w.suggests || r.Suggestions, w.stopEach || r.StopEach
+		w.suggests = w.suggests || r.Suggestions
 	})
 	if r.Skills != nil {
 		e.onlySkills(r.Skills)

@@ -38,6 +38,7 @@ func (e *engine) sessionHandlers() map[string]control.Handler {
 	}
 }
 
+// interruptRequest ends the turn. Agents in the background go on: stop_task ends them.
 func (e *engine) interruptRequest(ctx context.Context, r struct {
 	CancelQueued bool `json:"cancel_queued"`
 }) (any, error) {
@@ -46,20 +47,8 @@ func (e *engine) interruptRequest(ctx context.Context, r struct {
 		answer["cancelled"] = e.session.WithdrawAll(ctx) // before the turn ends, so that none of them begins
 	}
 	e.session.Interrupt(ctx)
-	if !e.flags.wishes.stopsEach() {
-		e.stopAgents(ctx)
-	}
 	answer["still_queued"] = e.session.Queued(ctx)
 	return answer, nil
-}
-
-// stopAgents ends the agents in the background with the turn: a client that cannot stop them one by one has no other way.
-func (e *engine) stopAgents(ctx context.Context) {
-	for _, j := range e.jobs.List() {
-		if j.Kind == job.Agent && !j.Foreground && !j.State.Ended() {
-			e.jobs.Stop(ctx, "client", j.ID) // one that has ended meanwhile needs no stop
-		}
-	}
 }
 
 func (e *engine) cancelMessageRequest(ctx context.Context, r struct {

@@ -19,7 +19,6 @@ type wishes struct {
 	plan     string            // how it wants plans to be made
 	aliases  map[string]string // tools that stand for others, by the name that the model uses
 	suggests bool              // it wants to know what the user may say next
-	stopEach bool              // it can stop background work piece by piece, so an interrupt leaves it alone
 	roots    []string          // folders that it has added
 	unhook   []func()          // takes its hooks back
 	fresh    bool              // the system prompt is made anew for every turn
@@ -56,11 +55,6 @@ func (w *wishes) toolAliases() (aliases map[string]string) {
 
 func (w *wishes) wantsSuggestions() (yes bool) {
 	w.change(func(w *wishes) { yes = w.suggests })
-	return yes
-}
-
-func (w *wishes) stopsEach() (yes bool) {
-	w.change(func(w *wishes) { yes = w.stopEach })
 	return yes
 }
 
