@@ -33,7 +33,8 @@ func (m *Manager) View(c screen.Canvas) screen.Drawing {
 		if m.act.Text != "" {
 			s.field(c.Theme.Accent.Paint(c.T(m.act.Text)+": "), &m.field)
 		} else {
-			s.add(c.Theme.Warn.Paint(m.act.Confirm) + c.T(" (y/n)"))
+			answers := c.T(" (y/n)")
+			s.add(c.Theme.Warn.Paint(screen.Cut(oneLine(m.act.Confirm), c.Width-1-screen.Width(answers), "…")) + answers)
 		}
 	}
 	return s.end()
@@ -143,10 +144,15 @@ func (m *Manager) hints(c screen.Canvas) string {
 	if m.open == "" && len(m.sections) > 1 {
 		parts = append(parts, c.T("Tab next page"))
 	}
+	way := c.T("Esc close")
 	if m.open != "" {
-		return strings.Join(append(parts, c.T("Esc back")), " · ")
+		way = c.T("Esc back")
 	}
-	return strings.Join(append(parts, c.T("Esc close")), " · ")
+	if len(parts) == 0 {
+		return way
+	}
+	// The way out is always told.
+	return screen.Cut(strings.Join(parts, " · "), max(c.Width-4-screen.Width(way), 0), "…") + " · " + way
 }
 
 // keyName is how people write a key.
