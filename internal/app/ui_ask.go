@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"gofer/internal/config"
 	"gofer/internal/extend/mcp"
 	"gofer/internal/guard"
 	"gofer/internal/guard/trust"
@@ -26,6 +27,8 @@ type uiPerson struct {
 	place   place
 	waiting atomic.Int32 // questions that did not come through the gate and have no answer yet
 	engine  atomic.Pointer[engine]
+
+	askedTrust atomic.Bool // whether the folder is trusted was asked already
 }
 
 // newUIPerson makes the person behind a desk. seat is to be called with the engine as soon as there is one.
@@ -55,6 +58,7 @@ func (u *uiPerson) behind() int {
 }
 
 func (u *uiPerson) trust(dir string, s trust.State, surfaces []string) bool {
+	u.askedTrust.Store(true)
 	d := &dialogs.Trust{Dir: dir, Surfaces: surfaces}
 	if s.Verdict == trust.Changed {
 		d.Changed = s.Changed
@@ -78,11 +82,35 @@ func (u *uiPerson) permission(ctx context.Context, r guard.Request) (guard.Answe
 	case dialogs.Once:
 		return guard.Answer{Allow: true}, nil
 	case dialogs.Always:
-		return guard.Answer{Allow: true, Updates: kept(r.Suggestions, scopeSources()[min(d.Scope, len(scopeSources())-1)])}, nil
+		where := scopeSources()[min(d.Scope, len(scopeSources())-1)]
+		if where == guard.FromLocal || where == guard.FromProject {
+			u.trustForRules(ctx)
+		}
+		return guard.Answer{Allow: true, Updates: kept(r.Suggestions, where)}, nil
 	case dialogs.Interrupt:
 		return guard.Answer{Interrupt: true}, nil
 	}
 	return guard.Answer{Message: refusal(d.Feedback)}, nil
+}
+
+// trustForRules asks for trust in the folder, once, before the first rule is kept in it: in later sessions the rules of a folder count only
+// if it is trusted, and a rule that was just given is to be one of them.
+func (u *uiPerson) trustForRules(ctx context.Context) {
+	if u.askedTrust.Swap(true) {
+		return
+	}
+	keeper := trust.New(config.OpenState(u.place.config, u.place.chosen, u.place.home), u.place.home)
+	if state, err := keeper.Check(u.place.cwd, nil); err == nil && state.Verdict == trust.Trusted {
+		return
+	}
+	d := &dialogs.Trust{Dir: u.place.cwd}
+	if u.desk.Ask(ctx, d) != nil || !d.Accepted {
+		return
+	}
+	// Nothing of the folder runs by itself, or the question would have come at the start; what comes to it later is asked for again.
+	if err := keeper.Accept(u.place.cwd, nil); err != nil {
+		u.desk.Note("warning", "The trust in this folder could not be kept: "+err.Error())
+	}
 }
 
 // unanswered tells a question that was taken away from one that nobody answered.

@@ -86,9 +86,15 @@ func (q *Quiet) View(c screen.Canvas) screen.Drawing {
 	return d
 }
 
-// Missed is what was typed before the dialog took keys, once.
+// Missed is what was typed before the dialog took keys, once. An Enter is not among it: whoever typed on beyond it did not see what
+// came up, and the text waits in the prompt box until they send it.
 func (q *Quiet) Missed() []tea.Msg {
-	out := q.missed
+	var out []tea.Msg
+	for _, msg := range q.missed {
+		if key(msg) != "enter" {
+			out = append(out, msg)
+		}
+	}
 	q.missed = nil
 	return out
 }

@@ -144,6 +144,7 @@ func (m *model) command(text string) (cmd tea.Cmd, ok bool) {
 			return nil, true
 		}
 		m.echo(text)
+		m.commanding = !c.Busy
 		return m.later(func(ctx context.Context) Action { return c.Run(ctx, args) }), true
 	}
 	if m.host != nil && m.host.Unknown != nil && isName(name) {

@@ -157,7 +157,7 @@ func (m *model) sent(msg input.Message) tea.Cmd {
 	case input.Memory:
 		return m.remember(msg.Text)
 	}
-	if m.host != nil && !m.opening && len(msg.Text) > 1 && msg.Text[0] == '/' {
+	if m.host != nil && !m.opening && !m.commanding && len(msg.Text) > 1 && msg.Text[0] == '/' {
 		if cmd, ok := m.command(msg.Text); ok {
 			return cmd
 		}

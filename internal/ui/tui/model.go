@@ -48,16 +48,17 @@ type model struct {
 	hint    string // what the last key asks for, such as a second one
 	hinted  int    // counts hints, so that an old timer does not remove a new one
 
-	host     *Host // nil while none is open
-	opening  bool
-	early    []input.Message // sent before there was a session
-	facts    Facts
-	used     int // tokens of the window, as the last reply told
-	commands []Command
-	steps    []Step
-	noSteps  bool   // the person does not want to see them
-	status   string // what the user's command says
-	statusOn statusRun
+	host       *Host // nil while none is open
+	opening    bool
+	early      []input.Message // sent before there was a session
+	commanding bool            // a command runs that may go on with another session
+	facts      Facts
+	used       int // tokens of the window, as the last reply told
+	commands   []Command
+	steps      []Step
+	noSteps    bool   // the person does not want to see them
+	status     string // what the user's command says
+	statusOn   statusRun
 
 	flow  flow
 	log   message.Log // everything, for the view of the whole conversation
@@ -167,10 +168,15 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case hostMsg:
 		return m.opened(msg)
 	case actionMsg:
+		m.commanding = false
 		if msg.host != m.host {
 			return nil
 		}
-		return m.act(msg.Action)
+		cmd := m.act(msg.Action)
+		if m.opening {
+			return cmd
+		}
+		return tea.Batch(cmd, m.sendEarly())
 	case releasedMsg:
 		if msg.err != nil {
 			m.note("error", msg.err.Error())

@@ -38,7 +38,7 @@ func (m *model) busy() bool { return m.turn.on || len(m.queue) > 0 }
 
 // submit sends a message to the session.
 func (m *model) submit(msg input.Message) tea.Cmd {
-	if m.host == nil || m.opening {
+	if m.host == nil || m.opening || m.commanding {
 		m.early = append(m.early, msg) // it is for the session that comes
 		return nil
 	}
