@@ -8,7 +8,7 @@ import (
 
 // opened takes a session that was opened.
 func (m *model) opened(msg hostMsg) tea.Cmd {
-	m.opening = false
+	m.opening, m.commanding = false, false // an Action of the old session that comes later is dropped
 	if msg.err != nil {
 		if m.host == nil {
 			m.failed = msg.err
