@@ -182,7 +182,9 @@ func TestMessagesThatWaitCanBeTakenBack(t *testing.T) {
 	}
 	const first, second = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 	c.say("hang")
-	c.next("system")
+	if err := c.server.Wait(1, t.Context()); err != nil { // before that, messages still join the turn
+		t.Fatal(err)
+	}
 	say(first, "never mind")
 	say(second, "but this")
 	r := c.request(map[string]any{"subtype": "cancel_async_message", "message_uuid": first})["response"].(map[string]any)

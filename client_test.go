@@ -25,6 +25,7 @@ type client struct {
 	out    *bufio.Reader
 	stderr strings.Builder
 	answer func(request map[string]any) any // answers requests of gofer; nil: fails the test
+	held   []map[string]any                 // results that came while an answer was waited for
 }
 
 func startClient(t *testing.T, src string, args ...string) *client {
@@ -77,9 +78,15 @@ func (c *client) say(text string) {
 	c.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": text}})
 }
 
-// next reads lines, answering gofer's own requests, until one of the wanted type comes.
+// next reads lines, answering gofer's own requests, until one of the wanted type comes. A result that comes before the answer to a request, as that of an
+// interrupted turn may, is kept for whoever wants it.
 func (c *client) next(want string) map[string]any {
 	c.t.Helper()
+	if want == "result" && len(c.held) > 0 {
+		m := c.held[0]
+		c.held = c.held[1:]
+		return m
+	}
 	for {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
@@ -99,6 +106,9 @@ func (c *client) next(want string) map[string]any {
 		}
 		if m["type"] == want {
 			return m
+		}
+		if m["type"] == "result" && want == "control_response" {
+			c.held = append(c.held, m)
 		}
 	}
 }

@@ -46,8 +46,8 @@ func (e *engine) interruptRequest(ctx context.Context, r struct {
 	if r.CancelQueued {
 		answer["cancelled"] = e.session.WithdrawAll(ctx) // before the turn ends, so that none of them begins
 	}
+	answer["still_queued"] = e.session.Queued(ctx) // what the turn's end sets free: asked afterwards, the first of them may have begun
 	e.session.Interrupt(ctx)
-	answer["still_queued"] = e.session.Queued(ctx)
 	return answer, nil
 }
 
