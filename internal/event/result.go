@@ -17,12 +17,12 @@ const (
 
 // Result ends every turn: exactly one, always last, also when the turn failed.
 type Result struct {
-	Subtype           string                `json:"-"`
-	IsError           bool                  `json:"is_error"`
-	APIErrorStatus    *int                  `json:"api_error_status"`
-	DurationMS        int64                 `json:"duration_ms"`
-	DurationAPIMS     int64                 `json:"duration_api_ms"`
-	TTFTMS            int64                 `json:"ttft_ms,omitempty"`
+	Subtype        string `json:"-"`
+	IsError        bool   `json:"is_error"`
+	APIErrorStatus *int   `json:"api_error_status"`
+	DurationMS     int64  `json:"duration_ms"`
+	DurationAPIMS  int64  `json:"duration_api_ms"`
+	Timing
 	NumTurns          int                   `json:"num_turns"`
 	Result            *string               `json:"result,omitempty"` // absent for error subtypes, which have Errors
 	Errors            []string              `json:"errors,omitempty"`
@@ -36,6 +36,17 @@ type Result struct {
 	DeferredToolUse   *DeferredToolUse      `json:"deferred_tool_use,omitempty"`
 	TerminalReason    string                `json:"terminal_reason"`
 	FastModeState     string                `json:"fast_mode_state"`
+	// QueuedTurns counts the prompts that wait when the turn ends. nil: there is no queue.
+	QueuedTurns *int `json:"queued_turn_count,omitempty"`
+	// Index is the number of results written before this one. Whoever writes it numbers it; nil: nobody does.
+	Index *int `json:"result_index,omitempty"`
+}
+
+// Timing says how long a turn took to get going, in milliseconds. What did not happen is nil.
+type Timing struct {
+	FirstToken  *int64 `json:"ttft_ms,omitempty"`            // from the first request to the first piece of its reply
+	FirstStream *int64 `json:"ttft_stream_ms,omitempty"`     // from the first request to the first event of its stream
+	ToRequest   *int64 `json:"time_to_request_ms,omitempty"` // from the beginning of the turn to the first request
 }
 
 // DeferredToolUse is a call that a hook put off.

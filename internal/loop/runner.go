@@ -166,6 +166,7 @@ func (r *runner) attempt(s *slot) (res tool.Result, err error) {
 	s.call.Progress = func(p tool.Progress) { l.Emit(event.ToolOutput{ID: s.call.ID, Text: p.Text}) }
 	l.Emit(event.ToolBegun{ID: s.call.ID, Name: s.call.Tool.Name, Title: s.call.Title, Input: s.call.Input})
 	s.out.ran = true
+	defer l.beat(s.call)()
 	return l.Handle(r.ctx, s.call)
 }
 

@@ -37,6 +37,7 @@ func (l *Loop) sample(ctx context.Context, s state) *reply {
 	if s.maxTokens > 0 {
 		req.MaxTokens = s.maxTokens
 	}
+	l.Emit(event.Requesting{})
 	r := l.newReply(ctx)
 	for d, err := range l.Model.Stream(ctx, req) {
 		if err != nil {

@@ -10,6 +10,22 @@ func (s *Session) Queued(ctx context.Context) []string {
 	return s.withdraw(ctx, func(Input) bool { return true }, func(Input) bool { return false })
 }
 
+// waitingPrompts counts the prompts that wait, for a turn that ends. The goroutine that owns the queue answers until the turn has ended.
+func (s *Session) waitingPrompts() int {
+	count := make(chan int, 1)
+	s.edit <- func(queue []Input) []Input {
+		n := 0
+		for _, in := range queue {
+			if !in.Notice {
+				n++
+			}
+		}
+		count <- n
+		return queue
+	}
+	return <-count
+}
+
 // Withdraw takes a prompt back that waits for its turn, and says whether it still did. What a turn has taken already stays.
 func (s *Session) Withdraw(ctx context.Context, uuid string) bool {
 	same := func(in Input) bool { return in.UUID == uuid }

@@ -186,6 +186,8 @@ func (s *Session) finishTurn(done chan struct{}) {
 		select {
 		case reply := <-s.drain:
 			reply <- nil
+		case change := <-s.edit:
+			change(nil) // what waits is not run any more
 		case <-done:
 			return
 		}

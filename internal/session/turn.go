@@ -23,22 +23,28 @@ func (s *Session) turn(ctx context.Context, in Input, notices []Input) {
 	for _, n := range notices {
 		in.Blocks = append(slices.Clone(n.Blocks), in.Blocks...)
 	}
-	end := s.run(ctx, in, ledger, &answers)
+	clock := &clock{begun: begun}
+	end := s.run(ctx, in, ledger, clock, &answers)
 	r := s.result(end, ledger)
 	r.DurationMS = time.Since(begun).Milliseconds()
+	if r.Subtype == event.Success {
+		r.Timing = clock.Timing
+	}
 	if end.Reason != notRun {
 		r.NumTurns = 1 + answers
 	}
 	if s.Ended != nil {
 		s.Ended(ctx, r)
 	}
+	queued := s.waitingPrompts()
+	r.QueuedTurns = &queued
 	s.Emit(r)
 }
 
 // notRun is the reason of a turn that never reached the model.
 const notRun loop.Reason = "not_run"
 
-func (s *Session) run(ctx context.Context, in Input, ledger *turnLedger, answers *int) loop.End {
+func (s *Session) run(ctx context.Context, in Input, ledger *turnLedger, clock *clock, answers *int) loop.End {
 	blocks := in.Blocks
 	if s.Begin != nil {
 		b := s.Begin(ctx, in)
@@ -66,6 +72,7 @@ func (s *Session) run(ctx context.Context, in Input, ledger *turnLedger, answers
 		if u, ok := e.(event.User); ok && !u.IsSynthetic {
 			*answers++ // the loop's own goroutine emits these, one for each answered call
 		}
+		clock.see(e)
 		s.Emit(e)
 	}
 	return l.Run(ctx)

@@ -48,13 +48,17 @@ type writer struct {
 	id      string
 	options Options
 	last    *event.Result
+	results int      // written so far
 	lastLog []byte   // the result as JSON
 	all     [][]byte // everything, for the verbose JSON form
 }
 
 func (w *writer) record(r session.Record) error {
 	if res, ok := r.Event.(event.Result); ok {
-		w.last = &res
+		index := w.results
+		w.results++
+		res.Index = &index
+		r.Event, w.last = res, &res
 	}
 	if w.options.Format == Text || !w.wanted(r.Event) {
 		return nil
@@ -80,7 +84,7 @@ func (w *writer) record(r session.Record) error {
 // wanted leaves out what has to be asked for.
 func (w *writer) wanted(e event.Event) bool {
 	switch e.(type) {
-	case event.Stream:
+	case event.Stream, event.Requesting:
 		return w.options.Partial && w.options.Format == StreamJSON
 	case event.HookStarted, event.HookResponse:
 		return w.options.Hooks
