@@ -38,7 +38,7 @@ func run(ctx context.Context, w World, args []string) error {
 		return startBackground(ctx, w, p, words, args)
 	}
 	ui := wantsUI(w, f)
-	if ui && !f.ScreenReader && f.Resume.Set && f.Resume.Value == "" {
+	if ui && !wantsLines(w, f) && f.Resume.Set && f.Resume.Value == "" {
 		return runUI(ctx, w, f, p, words) // the person picks the session
 	}
 	if err := p.resolveSession(f); err != nil {
@@ -51,7 +51,7 @@ func run(ctx context.Context, w World, args []string) error {
 		return serveClient(ctx, w, f, p)
 	}
 	terminal := isTerminal(w.Stdin) && isTerminal(w.Stdout)
-	if ui && f.ScreenReader {
+	if ui && wantsLines(w, f) {
 		return runLinear(ctx, w, f, p, words)
 	}
 	if ui {

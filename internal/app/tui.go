@@ -19,11 +19,14 @@ import (
 	"gofer/internal/ui/tui/tty"
 )
 
-// wantsUI reports whether a run is for a person at a terminal that can show the UI.
+// wantsUI reports whether a run is for a person at a terminal.
 func wantsUI(w World, f Flags) bool {
 	return !f.Print && f.Output == headless.Text && f.Input == headless.Text && !f.Background &&
-		isTerminal(w.Stdin) && isTerminal(w.Stdout) && w.Env("TERM") != "dumb"
+		isTerminal(w.Stdin) && isTerminal(w.Stdout)
 }
+
+// wantsLines reports whether the person is to have plain lines: somebody listens to them, or the terminal can show nothing else.
+func wantsLines(w World, f Flags) bool { return f.ScreenReader || w.Env("TERM") == "dumb" }
 
 // runUI shows the terminal UI until the person leaves. The prompt, if there is one, is sent first.
 func runUI(ctx context.Context, w World, f Flags, p place, prompt string) error {

@@ -123,19 +123,44 @@ func (s *sheet) field(label string, f *Field) {
 // room is how many lines are left above the hint, and above what still has to come.
 func (s *sheet) room(coming int) int {
 	left := s.c.Height - len(s.out.Lines) - coming
-	if s.hint != "" {
-		left--
+	return max(left-len(s.hints()), 0)
+}
+
+// hints are the lines of the hint: a key that is not named is a key that nobody finds, so it may take a second line and a third, if the
+// window has some to spare.
+func (s *sheet) hints() []string {
+	const between = " · "
+	if s.hint == "" {
+		return nil
 	}
-	return max(left, 0)
+	most := 1
+	if s.c.Height >= 12 {
+		most = 3
+	}
+	var lines []string
+	for part := range strings.SplitSeq(s.hint, between) {
+		last := len(lines) - 1
+		switch {
+		case last < 0:
+			lines = append(lines, part)
+		case len(lines) == most || screen.Width(lines[last]+between+part) < s.c.Width: // a column stays free on the left
+			lines[last] += between + part
+		default:
+			lines = append(lines, part)
+		}
+	}
+	return lines
 }
 
 // end is the finished drawing. What does not fit is cut off at the end, but the hint is kept.
 func (s *sheet) end() screen.Drawing {
-	if s.hint != "" {
-		if most := max(s.c.Height-1, 1); len(s.out.Lines) > most {
+	if hints := s.hints(); len(hints) > 0 {
+		if most := max(s.c.Height-len(hints), 1); len(s.out.Lines) > most {
 			s.out.Lines = s.out.Lines[:most]
 		}
-		s.add(s.c.Theme.Faint.Paint(s.hint))
+		for _, line := range hints {
+			s.add(s.c.Theme.Faint.Paint(line))
+		}
 	}
 	if len(s.out.Lines) > s.c.Height {
 		s.out.Lines = s.out.Lines[:max(s.c.Height, 0)]

@@ -206,8 +206,8 @@ func (p *Permission) what(c screen.Canvas) []string {
 				out = append(out, "    "+indent+line)
 			}
 		}
-		if part.Reason != "" && part.Asks {
-			for _, line := range screen.Wrap(oneLine(part.Reason), max(c.Width-6-len(indent), 8)) {
+		if part.Reason != "" && part.Asks && part.Reason != p.Why { // which is said below
+			for _, line := range screen.Wrap(reason(c, oneLine(part.Reason)), max(c.Width-6-len(indent), 8)) {
 				out = append(out, "      "+indent+c.Theme.Faint.Paint(line))
 			}
 		}
@@ -216,7 +216,7 @@ func (p *Permission) what(c screen.Canvas) []string {
 }
 
 func (p *Permission) why(c screen.Canvas) []string {
-	text := oneLine(p.Why)
+	text := reason(c, oneLine(p.Why))
 	if p.Origin != "" {
 		text += " (" + oneLine(p.Origin) + ")"
 	}

@@ -196,7 +196,10 @@ func (q *Questions) View(c screen.Canvas) screen.Drawing {
 	title += waiting(c, q.Waiting)
 	s := newSheet(c, title, c.Theme.Info)
 	if !q.simple() {
-		s.add(q.tabs(c), "")
+		s.add(q.tabs(c))
+		if c.Height > 12 {
+			s.add("")
+		}
 	}
 	if q.tab == len(q.Questions) {
 		return q.review(s)
@@ -236,21 +239,20 @@ func (q *Questions) question(s *sheet) screen.Drawing {
 	if q.writing != notWriting {
 		s.hint = c.T("Enter keep · Esc back")
 	}
-	s.add(screen.Wrap(c.Theme.Strong.Paint(screen.Clean(question.Text)), c.Width-1)...)
-	var rows []string
-	owner := []int{} // which option a row belongs to
-	for i, o := range question.Options {
-		for _, line := range q.option(c, question, reply, i, o) {
-			rows, owner = append(rows, line), append(owner, i)
-		}
-	}
+	text := screen.Wrap(c.Theme.Strong.Paint(screen.Clean(question.Text)), c.Width-1)
 	preview := q.preview(c, question)
-	tail := 2
+	tail := 1
+	if len(preview) > 0 {
+		tail += 1 + min(len(preview), 8)
+	}
 	if reply.Note != "" || q.writing == writingNote {
 		tail++
 	}
-	height := s.room(tail + min(len(preview), 8))
-	s.add(around(rows, owner, q.lists[q.tab].at, height)...)
+	if most := s.room(tail + 2); len(text) > most { // the option that is chosen is more to the point than the end of the question
+		text = text[:max(most, min(1, s.room(tail)))]
+	}
+	s.add(text...)
+	s.add(q.options(c, question, reply, s.room(tail))...)
 	q.own(s, question, reply)
 	switch {
 	case q.writing == writingNote:
@@ -263,6 +265,30 @@ func (q *Questions) question(s *sheet) screen.Drawing {
 		s.add(preview[:min(len(preview), room-1)]...)
 	}
 	return s.end()
+}
+
+// options are the rows of the options, as many as fit. Where there is no room for all, only the chosen one is described.
+func (q *Questions) options(c screen.Canvas, question Question, reply Reply, height int) []string {
+	at := q.lists[q.tab].at
+	var rows []string
+	var owner []int // which option a row belongs to
+	collect := func(described func(i int) bool) {
+		rows, owner = nil, nil
+		for i, o := range question.Options {
+			lines := q.option(c, question, reply, i, o)
+			if !described(i) {
+				lines = lines[:1]
+			}
+			for _, line := range lines {
+				rows, owner = append(rows, line), append(owner, i)
+			}
+		}
+	}
+	collect(func(int) bool { return true })
+	if len(rows) > height {
+		collect(func(i int) bool { return i == at })
+	}
+	return around(rows, owner, at, height)
 }
 
 // around returns as many rows as fit, among them those of the chosen option.

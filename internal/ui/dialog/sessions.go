@@ -94,7 +94,7 @@ func (p *Sessions) load(most int) tea.Cmd {
 		rows, err := list(all, most)
 		texts := make([]string, len(rows))
 		for i, s := range rows {
-			texts[i] = strings.ToLower(s.Title + " " + s.Prompts + " " + s.Branch + " " + s.ID)
+			texts[i] = strings.ToLower(s.Title + " " + s.Prompts + " " + s.Branch)
 		}
 		return sessionsMsg{p, all, rows, texts, most == 0 || len(rows) < most, err}
 	}
@@ -157,7 +157,7 @@ func (p *Sessions) search() {
 	p.found = p.found[:0]
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
 	for i := range p.rows {
-		if len(words) == 0 || hasAll(p.texts[i], words) {
+		if len(words) == 0 || hasAll(p.texts[i], words) || len(words) == 1 && strings.HasPrefix(p.rows[i].ID, words[0]) {
 			p.found = append(p.found, i)
 		}
 	}

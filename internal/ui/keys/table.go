@@ -100,16 +100,16 @@ var table = sync.OnceValue(func() []entry {
 	}
 	k := func(keys ...string) []string { return keys }
 	return []entry{
-		{Global, Interrupt, "Stop; on an empty prompt twice: leave", k("ctrl+c")},
+		{Global, Interrupt, "Stop; twice: leave", k("ctrl+c")},
 		{Global, Exit, "Leave", k("ctrl+d")},
-		{Global, Suspend, "Put gofer to sleep and go back to the shell", k("ctrl+z")},
+		{Global, Suspend, "Back to the shell until fg", k("ctrl+z")},
 		{Global, Redraw, "Draw the screen anew", k("ctrl+l")},
 		{Global, ToggleTodos, "Show or hide the task list", k("ctrl+t")},
-		{Global, ToggleTranscript, "Show everything that happened, at full length", k("ctrl+o")},
+		{Global, ToggleTranscript, "All that happened, in full", k("ctrl+o")},
 
 		{Chat, Submit, "Send", k("enter")},
 		{Chat, NewLine, "New line", k("ctrl+j", "shift+enter", "alt+enter")},
-		{Chat, Cancel, "Stop what runs; twice: go back to an earlier prompt", k("esc")},
+		{Chat, Cancel, "Stop; twice: an earlier prompt", k("esc")},
 		{Chat, CycleMode, "Next permission mode", k("shift+tab")},
 		{Chat, HistoryPrevious, "Earlier prompt", k("up", "ctrl+p")},
 		{Chat, HistoryNext, "Later prompt", k("down", "ctrl+n")},
@@ -117,14 +117,14 @@ var table = sync.OnceValue(func() []entry {
 		{Chat, Undo, "Undo", k("ctrl+_", "ctrl+shift+-")},
 		{Chat, Redo, "Redo", k("alt+_", "ctrl+shift+z")},
 		{Chat, ExternalEditor, "Write in your editor", k("ctrl+g", "ctrl+x ctrl+e")},
-		{Chat, Stash, "Put the draft aside, or get it back", k("ctrl+s")},
+		{Chat, Stash, "Put the draft aside, or back", k("ctrl+s")},
 		{Chat, ImagePaste, "Paste an image", images},
 		{Chat, CompletePath, "Complete a path", k("tab")},
 		{Chat, PickModel, "Choose the model", k("alt+p")},
 		{Chat, ClearInput, "Empty the prompt", nil},
 		{Chat, ShowHelp, "Show the keys", k("?")},
 
-		{Task, Background, "Let it go on in the background", k("ctrl+b", "ctrl+x ctrl+b")},
+		{Task, Background, "Go on in the background", k("ctrl+b", "ctrl+x ctrl+b")},
 
 		{Edit, CharLeft, "One character left", k("left", "ctrl+b")},
 		{Edit, CharRight, "One character right", k("right", "ctrl+f")},

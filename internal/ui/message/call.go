@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gofer/internal/event"
+	"gofer/internal/ui/markdown"
 	"gofer/internal/ui/screen"
 	"gofer/internal/ui/theme"
 )
@@ -45,6 +46,8 @@ func (k Call) Lines(c screen.Canvas) []string {
 	case d.Diff != "" && !d.Failed:
 		lines = append(lines, edit(c, d.Diff, diffLines)...)
 	case onPanel(k.Name) && !d.Failed:
+	case k.Name == "ExitPlanMode" && !d.Failed: // the dialog is gone, and the plan is what counts from now on
+		lines = append(lines, beside(c, "  ", markdown.Render(inner(c, 2), d.Body))...)
 	case d.Failed:
 		lines = append(lines, body(c, d.Body, c.Theme.Bad)...)
 	default:

@@ -80,6 +80,8 @@ func gallery(c screen.Canvas) []string {
 	show("ended badly", Event(c, event.TaskNotice{TaskID: "b1", Status: "failed", Summary: "npm run dev ended with code 1"}))
 	show("failure", Event(c, event.Result{IsError: true, Result: &result}))
 	show("interrupted", Interrupted(c))
+	show("refused and stopped", Event(c, event.Result{IsError: true, TerminalReason: "aborted_tools", Errors: []string{"The turn was interrupted: Bash was refused by the user. Ask what they would like."}}))
+	show("plan", Call{Name: "ExitPlanMode", Title: "Ready to begin?", State: Done, Display: event.ToolDisplay{Summary: "Plan approved", Body: "# The plan\n\n1. Change `a.go`, which has **one** fault that takes more than a line of a narrow window to tell\n2. Test"}}.Lines(c))
 	show("agents", Agents(c, []Agent{
 		{Type: "Explore", Description: "Find the callers of parse", Doing: "Grep: Searching for parse(", Tools: 12, Tokens: 34_567, Elapsed: 83 * time.Second, Below: []Agent{{Type: "helper", Description: "deeper", Tools: 1, Elapsed: 3 * time.Second}}},
 		{Type: "Review", Description: "Read the diff", Status: "completed", Tools: 3, Tokens: 900, Elapsed: 5 * time.Second},

@@ -105,6 +105,9 @@ func Ended(c screen.Canvas, e event.TaskNotice) []string {
 
 // Failure is a turn that did not go well. A turn that did gives nothing.
 func Failure(c screen.Canvas, e event.Result) []string {
+	if strings.HasPrefix(e.TerminalReason, "aborted_") {
+		return Interrupted(c) // its errors are for the model: what was refused, and what to do about it
+	}
 	text := strings.Join(e.Errors, "\n")
 	if text == "" && e.IsError && e.Result != nil {
 		text = *e.Result

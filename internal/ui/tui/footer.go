@@ -131,6 +131,10 @@ func helpLines(c screen.Canvas, m *keys.Map) []string {
 	}
 	columns := max(1, min(3, (c.Width-2)/38))
 	rows := (len(entries) + columns - 1) / columns
+	if most := max(c.Height-5, 3); rows > most { // the prompt stays in sight
+		rows = most
+		entries = append(entries[:rows*columns-1:rows*columns-1], c.T("/help lists all keys"))
+	}
 	width := (c.Width - 2) / columns
 	lines := make([]string, rows)
 	for r := range rows {

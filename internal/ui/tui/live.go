@@ -125,15 +125,16 @@ func (m *model) spinner(c screen.Canvas) string {
 
 // waiting are the messages that were sent and not seen yet.
 func (m *model) waiting(c screen.Canvas) []string {
-	var lines []string
+	var texts []string
 	behind := false
 	for _, q := range m.queue {
-		lines = append(lines, message.Queued(c, q.message.Display)...)
+		texts = append(texts, q.message.Display)
 		behind = behind || q.waits
 	}
 	for _, e := range m.early {
-		lines = append(lines, message.Queued(c, e.Display)...)
+		texts = append(texts, e.Display)
 	}
+	lines := newest(c, texts, max(c.Height/4, 3))
 	if len(lines) > 0 {
 		lines = append([]string{""}, lines...)
 	}
@@ -141,4 +142,23 @@ func (m *model) waiting(c screen.Canvas) []string {
 		lines = append(lines, c.Theme.Faint.Paint(screen.Cut("  "+c.T("Joins at the next step. Up takes it back."), c.Width, "…")))
 	}
 	return lines
+}
+
+// newest draws the last of the messages that wait, in about so many lines, and says how many stand before them: however much is queued,
+// what is being done stays in sight.
+func newest(c screen.Canvas, texts []string, most int) []string {
+	var lines []string
+	first := len(texts)
+	for first > 0 {
+		next := message.Queued(c, texts[first-1])
+		if len(lines) > 0 && len(lines)+len(next) > most {
+			break
+		}
+		lines = append(next, lines...)
+		first--
+	}
+	if first == 0 {
+		return lines
+	}
+	return append([]string{c.Theme.Faint.Paint(screen.Cut("  "+c.F("… %d more before these", first), c.Width, "…"))}, lines...)
 }
