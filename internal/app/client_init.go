@@ -112,8 +112,10 @@ func (e *engine) initialize(conn *control.Conn, r initialize) (any, error) {
 
 // initialized is what a client learns of the session when it begins.
 func (e *engine) initialized() map[string]any {
+	commands := e.commandList()
+	e.commands.note(commands)
 	return map[string]any{
-		"commands": e.commandList(), "agents": e.agentList(), "output_style": e.outputStyle(), "available_output_styles": e.outputStyles(),
+		"commands": commands, "agents": e.agentList(), "output_style": e.outputStyle(), "available_output_styles": e.outputStyles(),
 		"models": e.modelList(), "account": e.account(), "pid": os.Getpid(),
 		"claude_code_version": Protocol, "gofer_version": Version, "current_permission_mode": e.hookFacts().PermissionMode,
 		"hook_on_failure_supported": true, "fast_mode_state": "off", "session_state": idle, "capabilities": capabilities(),

@@ -28,17 +28,9 @@ func (e *engine) listHandlers() map[string]control.Handler {
 		"reload_output_styles": handle(func(context.Context, struct{}) (any, error) {
 			return map[string]any{"available_output_styles": e.outputStyles()}, nil
 		}),
-		"reload_skills":  handle(e.reloadSkillsRequest),
-		"reload_plugins": handle(e.reloadPluginsRequest),
+		"reload_skills":  handle(thenCommands(e, e.reloadSkillsRequest)),
+		"reload_plugins": handle(thenCommands(e, e.reloadPluginsRequest)),
 	}
-}
-
-func (e *engine) commandList() []any {
-	list := []any{}
-	for _, c := range e.slashCommands() {
-		list = append(list, map[string]any{"name": c.name, "description": c.help, "argumentHint": c.hint})
-	}
-	return list
 }
 
 // priceText says what a model costs.

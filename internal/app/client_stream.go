@@ -41,10 +41,15 @@ func (e *engine) forClient(records iter.Seq[session.Record]) iter.Seq[session.Re
 		last := -1
 		for r := range records {
 			last = r.Seq
+			besides := e.besides(r.Event)
+			_, begins := r.Event.(event.Init)
+			if !begins && !yieldAll(r.Seq, besides, yield) {
+				return
+			}
 			if _, ok := r.Event.(event.Init); ok && e.tellsState() && !yield(state(r, running)) {
 				return
 			}
-			if !yield(r) {
+			if !yield(r) || begins && !yieldAll(r.Seq, besides, yield) { // nothing comes before the first line of a turn
 				return
 			}
 			result, ok := r.Event.(event.Result)
@@ -66,6 +71,26 @@ func (e *engine) forClient(records iter.Seq[session.Record]) iter.Seq[session.Re
 			}
 		}
 	}
+}
+
+func yieldAll(seq int, list []event.Event, yield func(session.Record) bool) bool {
+	for _, ev := range list {
+		if !yield(session.Record{Seq: seq, UUID: newID(), Event: ev}) {
+			return false
+		}
+	}
+	return true
+}
+
+// besides is what is to be told beside an event that shows it: work that went to the background, commands that came or went.
+func (e *engine) besides(ev event.Event) []event.Event {
+	switch ev := ev.(type) {
+	case event.ToolEnded:
+		return e.leftBehind(ev.ID)
+	case event.Init, event.Result:
+		return e.newCommands()
+	}
+	return nil
 }
 
 //go:embed suggest.md

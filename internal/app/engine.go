@@ -92,6 +92,8 @@ type engine struct {
 	agents    agentry
 	skills    skillery
 	trees     trees
+	tasks     taskTeller
+	commands  commandsTold
 	locks     *files.Locks // of files, shared by all agents
 	system    atomic.Pointer[[]llm.SystemBlock]
 	session   *session.Session
@@ -221,8 +223,8 @@ func (e *engine) emit(ev event.Event) {
 func (e *engine) watchJobs() {
 	end := e.jobs.Watch(func(j job.Job) {
 		e.jobEnded(j)
+		defer e.jobChanged(j)()
 		if !j.State.Ended() {
-			e.emit(event.TaskStarted{TaskID: j.ID, ToolUseID: j.CallID, Description: j.Description, TaskType: string(j.Kind)})
 			return
 		}
 		for _, n := range e.endedNotices(j) {

@@ -193,6 +193,7 @@ type TaskStarted struct {
 	ToolUseID   string `json:"tool_use_id,omitempty"`
 	Description string `json:"description"`
 	TaskType    string `json:"task_type"`
+	Background  *bool  `json:"is_backgrounded,omitempty"` // nobody waits for it
 }
 
 // TaskProgress says how far an agent is: it is a sign of life, with what it does now and what it has used.

@@ -83,6 +83,10 @@ func Encode(e Event, sessionID, uuid string) ([]byte, error) {
 	case Boundary:
 		uuid = e.UUID
 	}
+	if n, ok := e.(TaskNotice); ok && n.Status == "killed" {
+		n.Status = "stopped" // so the protocol names it
+		e = n
+	}
 	body, err := llm.Marshal(e)
 	if err != nil {
 		return nil, err
