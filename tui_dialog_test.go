@@ -27,6 +27,7 @@ section titles
 {"permissions": {"allow": ["mcp__asks"]}}
 `))
 	term := newTerminal(t, "80x24", story)
+	term.stranger = true
 	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"asks": map[string]any{"command": os.Args[0], "env": map[string]string{"GOFER_TEST_MCP": "1", "NAME": "asks"}},
 		"dead": map[string]any{"command": "/no/such/server"},

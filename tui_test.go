@@ -5,6 +5,7 @@ package gofer_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -128,6 +129,8 @@ type terminal struct {
 	step   string
 	env    []string
 	shell  string // a command that runs gofer, which is $0 there
+	// stranger: the folder is not trusted when gofer first starts there. Stories that wait for the question are about that.
+	stranger bool
 
 	tty, slave *os.File
 	lines      []*os.File
@@ -147,7 +150,7 @@ const waitForScreen = 10 * time.Second
 
 func newTerminal(t *testing.T, size string, story *txtar.Archive) *terminal {
 	t.Helper()
-	term := &terminal{t: t, files: story, dir: t.TempDir(), ended: make(chan struct{})}
+	term := &terminal{t: t, files: story, dir: t.TempDir(), ended: make(chan struct{}), stranger: bytes.Contains(story.Comment, []byte("Do you trust"))}
 	term.changed = sync.NewCond(&term.mu)
 	var w, h int
 	fmt.Sscanf(size, "%dx%d", &w, &h)
@@ -243,6 +246,9 @@ func (x *terminal) start(args ...string) {
 		x.wait()
 		x.plug()
 	}
+	if !x.stranger {
+		x.trust()
+	}
 	x.ended = make(chan struct{})
 	x.cmd = exec.Command(self, args...)
 	if x.shell != "" {
@@ -264,6 +270,22 @@ func (x *terminal) start(args ...string) {
 		close(ended)
 		x.changed.Broadcast()
 	}(x.cmd, x.ended)
+}
+
+// trust lets the folder be one in which the person has worked before, unless something is known of it already.
+func (x *terminal) trust() {
+	if _, err := os.Stat(x.path("~/.claude.json")); err == nil {
+		return
+	}
+	project, err := filepath.EvalSymlinks(x.path("."))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	data, err := json.Marshal(map[string]any{"projects": map[string]any{project: map[string]any{"hasTrustDialogAccepted": true}}})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.put("~/.claude.json", data)
 }
 
 func (x *terminal) close() {

@@ -39,14 +39,15 @@ func (e *engine) openSettings() (*config.Store, error) {
 	return store, nil
 }
 
-// grantTrust lets the project's own files count as far as its user has accepted them. Where they ask for nothing, nothing is
-// looked up.
+// grantTrust lets the project's own files count as far as its user has accepted them. A person is asked in every folder that is new to them; a run that
+// nobody watches looks nothing up where the folder asks for nothing.
 func (e *engine) grantTrust(store *config.Store) error {
 	snap := store.Current()
 	ofAgents := append(e.agentSurfaces(), e.skillSurfaces()...)
 	ofAgents = append(ofAgents, e.pluginSurfaces(snap)...)
 	_, noServers := os.Lstat(filepath.Join(e.place.configRoot(), ".mcp.json"))
-	if len(snap.Withheld) == 0 && len(ofAgents) == 0 && noServers != nil {
+	bare := e.flags.Bare || e.flags.SafeMode
+	if len(snap.Withheld) == 0 && len(ofAgents) == 0 && noServers != nil && (e.askTrust == nil || bare) {
 		return nil
 	}
 	keeper := e.trustKeeper()
@@ -59,7 +60,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 	if err != nil {
 		fmt.Fprintf(e.world.Stderr, "This folder counts as not trusted, because what was accepted cannot be read: %v\n", err)
 	}
-	if state.Verdict != trust.Trusted && e.askTrust != nil && e.askTrust(e.place.configRoot(), state, trust.Names(surfaces)) {
+	if state.Verdict != trust.Trusted && e.askTrust != nil && !bare && e.askTrust(e.place.configRoot(), state, trust.Names(surfaces)) {
 		if err := keeper.Accept(e.place.configRoot(), surfaces); err != nil {
 			return fmt.Errorf("the trust in this folder could not be kept: %w", err)
 		}
@@ -70,7 +71,7 @@ func (e *engine) grantTrust(store *config.Store) error {
 			fmt.Fprintf(e.world.Stderr, "What is trusted in this folder could not be recorded: %v\n", err)
 		}
 	}
-	run := trust.Run{Headless: e.askTrust == nil, Careful: snap.Settings.HeadlessTrust == "careful", Bare: e.flags.Bare || e.flags.SafeMode}
+	run := trust.Run{Headless: e.askTrust == nil, Careful: snap.Settings.HeadlessTrust == "careful", Bare: bare}
 	grants := map[trust.Grant]config.Trust{trust.Nothing: config.Untrusted, trust.HooksAndServers: config.Headless, trust.Everything: config.Trusted}
 	e.trusted = state.Verdict == trust.Trusted
 	granted := trust.Decide(state.Verdict, run)

@@ -40,7 +40,7 @@ func (d *dialog) trust(dir string, s trust.State, surfaces []string) bool {
 		what = "has changed what it runs: " + strings.Join(s.Changed, ", ")
 	}
 	if len(surfaces) == 0 {
-		what = "brings rules about what may run without asking"
+		what = "is new to you, or brings rules about what may run without asking"
 	}
 	fmt.Fprintf(d.out, "%s %s.\nDo you trust this folder? Its hooks, servers and allow rules count only then. [y/N] ", dir, what)
 	answer, err := d.read()

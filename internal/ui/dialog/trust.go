@@ -47,7 +47,7 @@ func (t *Trust) View(c screen.Canvas) screen.Drawing {
 		intro, list = c.T("You trusted it before. These have changed since:"), t.Changed
 	}
 	if len(list) == 0 {
-		intro = c.T("Its own files bring rules about what may run without asking.")
+		intro = c.T("You have not worked in this folder yet. gofer reads it freely and asks before it changes or runs anything. What the folder itself brings counts only if you trust it: its allow rules, and programs such as language servers that run its code.")
 	}
 	s.add(screen.Wrap(intro, c.Width-1)...)
 	room := s.room(5)
@@ -59,8 +59,8 @@ func (t *Trust) View(c screen.Canvas) screen.Drawing {
 		s.add("  • " + oneLine(name))
 	}
 	s.add("")
-	s.add(screen.Wrap(c.Theme.Faint.Paint(c.T("Programs that they name run with your rights. Trust only what you know.")), c.Width-1)...)
-	for i, text := range []string{c.T("1 Yes, I trust it"), c.T("2 No, go on without them")} {
+	s.add(screen.Wrap(c.Theme.Faint.Paint(c.T("Programs run with your rights. Trust only what you know.")), c.Width-1)...)
+	for i, text := range []string{c.T("1 Yes, I trust it"), c.T("2 No, go on without that")} {
 		if i == t.list.at {
 			s.add(c.Theme.Selected.Paint("❯ " + text))
 		} else {
