@@ -241,19 +241,21 @@ turn
 		<-time.After(100 * time.Millisecond) // Esc by itself is told from a sequence by time
 		x.press("ctrl+u")
 		x.write(probe)
-		if ok := x.soon(func() bool { return strings.Contains(x.screen(), probe) }); ok {
-			break
+		if ok := x.soon(func() bool { return inBox(x.screen(), probe) }); ok {
+			return
 		}
 		if n == 30 {
-			t.Fatalf("it does not answer any more (seed %d):\n%s", seed, x.screen())
+			t.Fatalf("it does not answer any more, or the screen is torn (seed %d):\n%s", seed, x.screen())
 		}
 	}
-	rows := strings.Split(x.screen(), "\n")
-	rule := func(r string) bool { return strings.HasPrefix(r, "──") }
-	n := slices.IndexFunc(rows, func(r string) bool { return strings.Contains(r, probe) })
-	if n < 0 || !slices.ContainsFunc(rows[:n], rule) || !slices.ContainsFunc(rows[n:], rule) {
-		t.Errorf("the screen is torn (seed %d):\n%s", seed, x.screen())
-	}
+}
+
+// inBox reports whether a text stands between the two rules of the prompt box, and not in the field of some dialog.
+func inBox(screen, text string) bool {
+	rows := strings.Split(screen, "\n")
+	rule := func(r string) bool { return strings.HasPrefix(r, "──") } // a dialog has none below
+	n := slices.IndexFunc(rows, func(r string) bool { return strings.Contains(r, text) })
+	return n >= 0 && slices.ContainsFunc(rows[:n], rule) && slices.ContainsFunc(rows[n:], rule)
 }
 
 // soon reports whether something becomes true within a moment.

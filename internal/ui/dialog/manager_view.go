@@ -75,7 +75,7 @@ func (m *Manager) drawList(s *sheet, below int) {
 	case m.finding:
 		s.field(c.Theme.Accent.Paint(c.T("Search: ")), &m.filter)
 	case m.filter.Text() != "":
-		s.add(c.Theme.Accent.Paint(c.T("Search: ")) + m.filter.Text())
+		s.add(c.Theme.Accent.Paint(c.T("Search: ")) + strings.ReplaceAll(m.filter.Text(), "\n", "⏎"))
 	}
 	items := m.items()
 	if len(items) == 0 {

@@ -9,6 +9,8 @@ package paint
 
 import (
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,6 +77,7 @@ func New(o Options) *Painter {
 
 // Post hands over a frame. It never waits.
 func (p *Painter) Post(f Frame) {
+	f.Live, f.Print = rows(f.Live), rows(f.Print)
 	p.mu.Lock()
 	f.Print = append(p.next.Print, f.Print...)
 	f.Urgent = f.Urgent || p.next.Urgent && p.pending
@@ -83,6 +86,20 @@ func (p *Painter) Post(f Frame) {
 	p.mu.Unlock()
 	p.poke()
 }
+
+// rows are lines of which each is one row: a line end inside of one would move everything below it, and the painter would not know.
+func rows(lines []string) []string {
+	if !slices.ContainsFunc(lines, broken) {
+		return lines
+	}
+	out := make([]string, 0, len(lines)+1)
+	for _, l := range lines {
+		out = append(out, strings.Split(strings.ReplaceAll(l, "\r", ""), "\n")...)
+	}
+	return out
+}
+
+func broken(line string) bool { return strings.ContainsAny(line, "\n\r") }
 
 func (p *Painter) poke() {
 	select {

@@ -296,3 +296,11 @@ func TestRateAndOrder(t *testing.T) {
 		}
 	})
 }
+
+func TestALineEndInsideALineMakesTwoRows(t *testing.T) {
+	t.Parallel()
+	got := rows([]string{"one", "two\nthree\r", "four"})
+	if want := []string{"one", "two", "three", "four"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
