@@ -39,7 +39,7 @@ func globTool(env *Env) *tool.Tool {
 			root, _ := splitPattern(in.Pattern)
 			return []tool.Access{{Verb: tool.Read, Target: env.under(in.Path, root)}}
 		},
-		Title: func(in globIn) string { return "Looking for " + in.Pattern },
+		Title: func(in globIn) string { return "Looking for " + in.Pattern + env.where(in.Path) },
 		Run: func(ctx context.Context, in globIn, _ tool.Call) (tool.Result, error) {
 			return env.glob(ctx, in)
 		},

@@ -53,7 +53,7 @@ func grepTool(env *Env) *tool.Tool {
 		Name: "Grep", Doc: grepDoc, Hint: "search file contents with a regular expression",
 		Traits: func(grepIn) tool.Traits { return tool.Traits{ReadOnly: true, Parallel: true} },
 		Access: func(in grepIn) []tool.Access { return []tool.Access{{Verb: tool.Read, Target: env.resolve(in.Path)}} },
-		Title:  func(in grepIn) string { return "Searching for " + in.Pattern },
+		Title:  func(in grepIn) string { return "Searching for " + in.Pattern + env.where(in.Path) },
 		Run: func(ctx context.Context, in grepIn, _ tool.Call) (tool.Result, error) {
 			g := &grepCall{env: env, in: in}
 			return g.run(ctx)

@@ -54,6 +54,22 @@ func (e *Env) resolve(path string) string {
 	return filepath.Clean(path)
 }
 
+// where is the end of a title: the place that is searched, if it is not the working directory.
+func (e *Env) where(path string) string {
+	if path == "" {
+		return ""
+	}
+	full := e.resolve(path)
+	rel, err := filepath.Rel(e.Cwd(), full)
+	switch {
+	case err != nil || !filepath.IsLocal(rel):
+		return " in " + full
+	case rel == ".":
+		return ""
+	}
+	return " in " + rel
+}
+
 // locate checks that a path exists and may be seen.
 func (e *Env) locate(path string) (abs string, info os.FileInfo, err error) {
 	abs = e.resolve(path)

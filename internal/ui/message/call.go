@@ -26,6 +26,7 @@ type Call struct {
 	ID, Name, Title string
 	State           State
 	Elapsed         time.Duration
+	Hint            string            // what a key does while it runs
 	Output          *Output           // while it runs
 	Display         event.ToolDisplay // when it is done
 }
@@ -56,22 +57,15 @@ func (k Call) Lines(c screen.Canvas) []string {
 	return lines
 }
 
-// onPanel tells the tools whose outcome stands in the panel of steps anyway.
-func onPanel(name string) bool {
-	switch name {
-	case "TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet":
-		return true
-	}
-	return false
-}
-
 // head is the line of a call.
 func (k Call) head(c screen.Canvas) string {
 	t := c.Theme
 	name, title, summary := Line(k.Name), Line(k.Title), Line(k.Display.Summary)
-	if title == "" || title == name {
-		title = ""
+	if strings.HasPrefix(name, "mcp__") && title != "" { // its title names the server and the tool, in a form for people
+		name = title
 	}
+	subject := subject(name, title)
+	done := k.State == Done && !k.Display.Failed
 	var mark theme.Style
 	switch {
 	case k.State == Running:
@@ -86,22 +80,15 @@ func (k Call) head(c screen.Canvas) string {
 		mark = t.Good
 	}
 	line := mark.Paint("●") + " "
-	switch subject := subject(title); {
-	case k.State == Done && !k.Display.Failed && subject != "" && strings.Contains(summary, subject): // it says all
+	if done && changesFiles(name) && subject != "" && strings.Contains(summary, subject) { // it says all
 		verb, rest, _ := strings.Cut(summary, " ")
 		return cut(c, line+t.Strong.Paint(verb)+" "+rest)
-	case k.State == Running:
-		line += t.Strong.Paint(name)
-		if title != "" {
-			line += " " + title
-		}
-	default:
-		line += t.Strong.Paint(name)
-		if subject != "" {
-			line += " " + subject
-		}
 	}
-	if fact := k.fact(c, strings.TrimPrefix(summary, name+" ")); fact != "" {
+	line += t.Strong.Paint(name)
+	if subject != "" && !(done && onPanel(name) && summary != "") {
+		line += " " + subject
+	}
+	if fact := k.fact(c, summaryBeside(name, title, summary)); fact != "" {
 		line += t.Faint.Paint("  " + fact)
 	}
 	return cut(c, line)
@@ -119,25 +106,15 @@ func (k Call) fact(c screen.Canvas, summary string) string {
 	case Stopped:
 		return c.T("stopped")
 	case Running:
-		if k.Elapsed >= 2*time.Second {
-			return Elapsed(k.Elapsed)
+		if k.Elapsed < 2*time.Second {
+			return ""
 		}
-		return ""
+		if hint := Line(k.Hint); hint != "" {
+			return Elapsed(k.Elapsed) + " · " + hint
+		}
+		return Elapsed(k.Elapsed)
 	}
 	return summary
-}
-
-// subject is what a title is about: "src/a.go" of "Reading src/a.go". Titles tell what is going on; of a call that has ended only its
-// subject is of interest.
-func subject(title string) string {
-	verb, rest, found := strings.Cut(title, " ")
-	if !found || !strings.HasSuffix(verb, "ing") {
-		return title
-	}
-	if strings.HasPrefix(rest, "the ") { // such as "the todo list": the tool's name says it
-		return ""
-	}
-	return strings.TrimPrefix(rest, "for ")
 }
 
 func (k Call) tail(c screen.Canvas) []string {
