@@ -194,6 +194,12 @@ func (e *engine) endedNotices(j job.Job) []job.Notice {
 	return notices
 }
 
+// taskNotice is a notice as events carry it.
+func taskNotice(n job.Notice) event.TaskNotice {
+	j := n.Job
+	return event.TaskNotice{TaskID: j.ID, ToolUseID: j.CallID, Status: string(j.State), OutputFile: j.OutputFile, Summary: n.Summary(), Usage: taskUsage(j)}
+}
+
 // taskUsage is what a job has used, as events carry it.
 func taskUsage(j job.Job) *event.TaskUsage {
 	if j.Usage == nil {

@@ -228,7 +228,7 @@ func (e *engine) watchJobs() {
 			return
 		}
 		for _, n := range e.endedNotices(j) {
-			e.emit(event.TaskNotice{TaskID: n.Job.ID, ToolUseID: n.Job.CallID, Status: string(n.Job.State), OutputFile: n.Job.OutputFile, Summary: n.Summary(), Usage: taskUsage(n.Job)})
+			e.emit(taskNotice(n))
 			go e.session.Submit(e.ctx, session.Input{Notice: true, Blocks: []llm.Block{llm.TextBlock(n.Text())}})
 		}
 	})

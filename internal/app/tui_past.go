@@ -6,6 +6,7 @@ import (
 	"gofer/internal/event"
 	"gofer/internal/llm"
 	"gofer/internal/loop"
+	"gofer/internal/work/job"
 )
 
 // pastMessages is how many messages of an old conversation are shown when it goes on.
@@ -33,7 +34,12 @@ func (e *engine) pastBlock(role llm.Role, b llm.Block) []event.Event {
 	switch {
 	case b.Kind == llm.Text && role == llm.Assistant:
 		return []event.Event{event.Assistant{Message: event.AssistantMessage{Role: role, Content: []llm.Block{b}}}}
-	case b.Kind == llm.Text && !isReminder(b.Text):
+	case b.Kind == llm.Text && isReminder(b.Text):
+		return nil
+	case b.Kind == llm.Text:
+		if n, ok := job.ParseNotice(b.Text); ok {
+			return pastNotice(n)
+		}
 		return []event.Event{event.User{Prompt: true, Message: llm.Message{Role: role, Blocks: []llm.Block{b}}}}
 	case b.Kind == llm.ToolUse && b.Call != nil:
 		return []event.Event{event.ToolBegun{ID: b.Call.ID, Name: b.Call.Name, Title: e.titleOf(*b.Call), Input: b.Call.Input}}
@@ -45,6 +51,14 @@ func (e *engine) pastBlock(role llm.Role, b llm.Block) []event.Event {
 		return []event.Event{event.ToolEnded{ID: b.Result.CallID, Display: d}}
 	}
 	return nil
+}
+
+// pastNotice is what the model was told of work in the background, as it was shown then. Of work that went on nothing was.
+func pastNotice(n job.Notice) []event.Event {
+	if !n.Job.State.Ended() {
+		return nil
+	}
+	return []event.Event{taskNotice(n)}
 }
 
 // isReminder tells gofer's own words from a person's.

@@ -23,7 +23,7 @@ func (t *talk) replay() error {
 func (t *talk) again(role llm.Role, b llm.Block, calls map[string]*call) {
 	switch {
 	case b.Kind == llm.Text && role == llm.User:
-		if text := strings.TrimSpace(b.Text); text != "" && !strings.HasPrefix(text, "<system-reminder>") {
+		if text := strings.TrimSpace(b.Text); text != "" && !strings.HasPrefix(text, "<system-reminder>") && !strings.HasPrefix(text, "<task-notification>") {
 			t.tell(protocol.UpdateUserMessageText(b.Text))
 		}
 	case b.Kind == llm.Image && role == llm.User && b.Media != nil && b.Media.Type == "base64":

@@ -2,7 +2,9 @@ package job
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // A Notice tells the owner of a job that it has ended.
@@ -32,6 +34,33 @@ func (n Notice) Text() string {
 	}
 	b.WriteString("</task-notification>")
 	return b.String()
+}
+
+// ParseNotice reads back what Text has written, as far as people are told of it: who it was, how it ended and what it used. ok is false for any other text.
+func ParseNotice(text string) (n Notice, ok bool) {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "<task-notification>") || !strings.HasSuffix(text, "</task-notification>") {
+		return Notice{}, false
+	}
+	field := func(tag string) string {
+		_, rest, _ := strings.Cut(text, "<"+tag+">")
+		value, _, found := strings.Cut(rest, "</"+tag+">")
+		if !found {
+			return ""
+		}
+		return value
+	}
+	n.Job = Job{ID: field("task-id"), Kind: Kind(field("task-type")), CallID: field("tool-use-id"), OutputFile: field("output-file"), State: State(field("status")), Outcome: Outcome{Summary: field("summary")}}
+	// The numbers come last, behind a result in which anything may stand.
+	if at := strings.LastIndex(text, "<usage>"); at >= 0 {
+		text = text[at:]
+		var u Usage
+		u.Tokens, _ = strconv.Atoi(field("total_tokens"))
+		u.ToolUses, _ = strconv.Atoi(field("tool_uses"))
+		ms, _ := strconv.ParseInt(field("duration_ms"), 10, 64)
+		n.Job.Usage, n.Job.Ended = &u, n.Job.Started.Add(time.Duration(ms)*time.Millisecond)
+	}
+	return n, true
 }
 
 // Summary is the notice in one line for people.
