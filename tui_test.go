@@ -491,11 +491,11 @@ func (x *terminal) scrolled() []string {
 
 // What differs from run to run: times, and how much of a reply has come.
 var (
-	changingWait  = regexp.MustCompile(`(?m)  (\d+m )?\d+s$`) // how long a call runs already, once it is worth saying
+	changingWait  = regexp.MustCompile(`(?m)  (\d+m )?\d+s( · Ctrl.B.*)?$`) // how long a call runs already, once it is worth saying, and what can be done about it
 	changingFacts = regexp.MustCompile(`\((\d+m )?\d+s( · ↓ [^·)]+)?( · [^)]*)?\)`)
 	changingEnd   = regexp.MustCompile(`(?m)  (\d+m )?\d+s$`) // of a call that runs for long
 	changingUse   = regexp.MustCompile(`\d+ calls?( · [\d.]+k? tokens)?( · \d+s)?`)
-	changingTime  = regexp.MustCompile(`( · |  | in |, )(\d+m )?[\d.]+ ?m?s`)
+	changingTime  = regexp.MustCompile(`( · |  | in | after |, )(\d+m )?[\d.]+ ?m?s`)
 	changingCount = regexp.MustCompile(`[\d.]+k? tokens`)
 	changingID    = regexp.MustCompile(`\b([ab][0-9a-z]{8}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)
 )

@@ -44,13 +44,14 @@ type desk struct {
 	tools   func() *tool.Set       // what a sub-agent has in the end; nil: the main agent
 	hidden  func(path string) bool // files that the agent may not read are not there for its searches
 	waiting time.Duration          // how long a command may take before it goes on in the background
+	here    *shell.Foreground      // commands that a person may send to the background; nil: none
 }
 
 func (e *engine) mainDesk() desk {
 	if e.locks == nil {
 		e.locks = files.NewLocks(filepath.Join(e.place.config, "locks"))
 	}
-	return desk{dir: e.dir, seen: e.seen, steps: e.steps, plan: e.plan, team: e.agents.crew.Main(), locks: e.locks, hidden: hides(e.policy.Policy), waiting: 15 * time.Second}
+	return desk{dir: e.dir, seen: e.seen, steps: e.steps, plan: e.plan, team: e.agents.crew.Main(), locks: e.locks, hidden: hides(e.policy.Policy), waiting: 15 * time.Second, here: &e.waitedFor}
 }
 
 // hides says which files a policy, or one above it, keeps from being read.

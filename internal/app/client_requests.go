@@ -251,25 +251,6 @@ func (e *engine) taskOutputRequest(_ context.Context, r struct {
 	return map[string]any{"output": strings.ToValidUTF8(string(buf), "\uFFFD"), "total_bytes": size, "truncated": size > taskTail}, nil
 }
 
-// backgroundRequest sends agents that are waited for to the background: all, or the one that a call started.
-func (e *engine) backgroundRequest(_ context.Context, r struct {
-	CallID string `json:"tool_use_id"`
-}) (any, error) {
-	if environment(e.world, e.settings.Current())("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS") == "1" {
-		return nil, errors.New("background tasks are switched off in this session (CLAUDE_CODE_DISABLE_BACKGROUND_TASKS)")
-	}
-	moved := false
-	for _, j := range e.jobs.List() {
-		if j.Kind == job.Agent && j.Foreground && !j.State.Ended() && (r.CallID == "" || r.CallID == j.CallID) {
-			moved = e.agents.crew.Detach(j.ID) || moved
-		}
-	}
-	if r.CallID == "" {
-		return map[string]any{}, nil
-	}
-	return map[string]any{"backgrounded": moved}, nil
-}
-
 // stopTaskRequest ends a task. One that is not there needs no end.
 func (e *engine) stopTaskRequest(ctx context.Context, r struct {
 	ID string `json:"task_id"`

@@ -70,7 +70,8 @@ type engine struct {
 	runner    *proc.Runner
 	userShell *shell.UserShell
 	jobs      *job.Registry
-	schedule  *cron.Schedule // nil: the session does not live on
+	waitedFor shell.Foreground // commands of the main agent that it waits for
+	schedule  *cron.Schedule   // nil: the session does not live on
 	history   *history.Store
 	rewinding rewinding
 	dir       shell.Cwd
@@ -265,7 +266,7 @@ func (e *engine) builtinTools(d desk) []*tool.Tool {
 		Runner: e.runner, Dir: d.dir, OutputDir: filepath.Join(e.place.sessionDir(), "tool-results"),
 		KeepCwd: d.owner == "", Owner: d.owner, AllowedDirs: e.dirsAt(d.dir.Cwd), ReadOnly: shellsyntax.ReadOnly,
 		Jobs: e.jobs, AutoBackground: d.waiting, Getenv: env, Environ: e.world.environ, EnvExtra: e.envAt(d.dir.Cwd), Wrap: e.wrapAt(d.dir.Cwd), Excluded: e.excluded, Unsandboxed: e.maySkipSandbox(), Prelude: e.shellPrelude,
-		UserShell: e.userShell, Notify: e.notifier(d),
+		UserShell: e.userShell, Notify: e.notifier(d), Foreground: d.here,
 	})...)
 }
 

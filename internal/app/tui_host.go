@@ -19,7 +19,6 @@ import (
 	"gofer/internal/tool"
 	"gofer/internal/tool/work"
 	"gofer/internal/ui/tui"
-	"gofer/internal/work/job"
 	"gofer/internal/work/task"
 	"gofer/internal/work/todo"
 )
@@ -27,7 +26,7 @@ import (
 // host is the session as the terminal UI sees it.
 func (e *engine) host(end func()) *tui.Host {
 	h := &tui.Host{
-		Session: e.session, Past: e.past(), Facts: e.facts, NextMode: e.nextMode, Detach: e.detachAll,
+		Session: e.session, Past: e.past(), Facts: e.facts, NextMode: e.nextMode,
 		TakeBack: e.session.Withdraw, Steps: e.stepList, Shell: e.userCommand,
 		Remember: func(_ context.Context, file, text string) error { return prompt.AppendMemory(file, text) },
 		Close:    end,
@@ -41,6 +40,9 @@ func (e *engine) host(end func()) *tui.Host {
 		return list
 	}
 	h.StatusLine = e.statusLine
+	if !e.staysInFront() {
+		h.Detach = func() int { return e.detach("") }
+	}
 	return h
 }
 
@@ -87,17 +89,6 @@ func (e *engine) nextMode() (string, error) {
 		return "", err
 	}
 	return string(next), nil
-}
-
-// detachAll sends what the main agent waits for to the background.
-func (e *engine) detachAll() int {
-	n := 0
-	for _, j := range e.jobs.List() {
-		if j.Kind == job.Agent && j.Foreground && !j.State.Ended() && e.agents.crew.Detach(j.ID) {
-			n++
-		}
-	}
-	return n
 }
 
 // stepList are the steps of the work: tasks of the board, or the todo list.

@@ -24,6 +24,7 @@ type data struct {
 	DurationMS       int64  `json:"durationMs"`
 	Meaning          string `json:"returnCodeInterpretation,omitempty"`
 	BackgroundTaskID string `json:"backgroundTaskId,omitempty"`
+	SentByUser       bool   `json:"backgroundedByUser,omitempty"`
 	OutputFile       string `json:"outputFile,omitempty"`
 }
 
@@ -143,11 +144,14 @@ func (r *running) image() (llm.Block, bool) {
 
 // backgroundResult answers a call whose command goes on.
 func (b *bash) backgroundResult(r *running, soFar, id, file string, limit time.Duration) tool.Result {
-	d := data{Stdout: trim(soFar), BackgroundTaskID: id, OutputFile: file, DurationMS: time.Since(r.begun).Milliseconds()}
+	d := data{Stdout: trim(soFar), BackgroundTaskID: id, SentByUser: r.sent, OutputFile: file, DurationMS: time.Since(r.begun).Milliseconds()}
 	var text strings.Builder
-	if r.in.Background {
+	switch {
+	case r.in.Background:
 		fmt.Fprintf(&text, "Running in the background as %s.", id)
-	} else {
+	case r.sent:
+		fmt.Fprintf(&text, "The user has sent the command to the background after %s; it goes on there as %s.", roundTime(time.Since(r.begun)), id)
+	default:
 		fmt.Fprintf(&text, "The command is still running after %s, so it goes on in the background as %s.", roundTime(b.AutoBackground), id)
 	}
 	if file != "" {

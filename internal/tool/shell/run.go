@@ -35,6 +35,7 @@ type running struct {
 	output   *spool.Spool
 	progress *progress
 	timedOut atomic.Bool
+	sent     bool // the user has sent it to the background
 
 	finished chan struct{}
 	exit     proc.Exit
@@ -56,20 +57,24 @@ func (b *bash) run(ctx context.Context, in bashIn, noSandbox bool, c tool.Call) 
 	limit := b.timeLimit(in)
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
-	var move <-chan time.Time
-	if b.AutoBackground > 0 && b.Jobs != nil {
-		t := time.NewTimer(b.AutoBackground)
-		defer t.Stop()
-		move = t.C
+	late, stop := b.lateness()
+	defer stop()
+	var here *wait
+	if b.Jobs != nil {
+		here = b.Foreground.enter(c.ID)
 	}
+	defer here.leave()
 	interrupted := false
 	select {
 	case <-r.finished:
-	case <-move:
-		if in.Timeout == 0 {
-			limit = 0 // nobody asked for a limit, and nobody waits
+	case <-late:
+		return b.moved(r, c, limit), nil
+	case answer := <-here.asked():
+		r.sent = !r.over()
+		answer <- r.sent
+		if r.sent {
+			return b.moved(r, c, limit), nil
 		}
-		return b.toBackground(r, c, limit), nil
 	case <-timeout.C:
 		r.timedOut.Store(true)
 		r.process.Kill(timeoutGrace)
@@ -168,6 +173,15 @@ func (r *running) follow(rd *os.File, l *launch) {
 	r.progress.stop()
 	r.output.Close()
 	close(r.finished)
+}
+
+// moved lets a command that was waited for go on in the background. A time limit that nobody asked for is dropped: nobody waits any
+// more.
+func (b *bash) moved(r *running, c tool.Call, limit time.Duration) tool.Result {
+	if r.in.Timeout == 0 {
+		limit = 0
+	}
+	return b.toBackground(r, c, limit)
 }
 
 // toBackground registers the command as a job and answers the call. limit is the time the command may take in all, 0 for

@@ -32,6 +32,7 @@ type Env struct {
 	Jobs           Jobs          // nil: nothing can go to the background
 	Owner          string        // the agent; "" is the main agent
 	AutoBackground time.Duration // a call that takes longer goes on in the background; 0: never
+	Foreground     *Foreground   // lets a person send a running command to the background; nil: nobody can
 	// Notify gives the agent a text to read at its next step, or wakes it. nil: it cannot be woken, and has no Monitor.
 	Notify func(context.Context, string) error
 

@@ -51,7 +51,8 @@ type Host struct {
 	Unknown func(ctx context.Context, name, args string) Action
 	// NextMode changes to the next permission mode and returns its name.
 	NextMode func() (string, error)
-	// Detach sends what the model waits for to the background (Ctrl-B). It returns how many calls it sent there.
+	// Detach sends what the model waits for, agents and commands, to the background (Ctrl-B). It returns how many calls it sent there. nil:
+	// nothing goes there.
 	Detach func() int
 	// TakeBack takes a queued message back before the model has seen it. nil: messages cannot be taken back.
 	TakeBack func(ctx context.Context, uuid string) bool

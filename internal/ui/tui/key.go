@@ -230,11 +230,14 @@ func (m *model) nextMode() tea.Cmd {
 
 // detach sends what the model waits for to the background.
 func (m *model) detach() tea.Cmd {
-	if m.host == nil || m.host.Detach == nil || !m.turn.on {
+	if m.host == nil || !m.turn.on {
 		return nil
 	}
 	detach := m.host.Detach
 	none := m.words.T("Nothing that runs now can go to the background")
+	if detach == nil {
+		return m.showHint(none)
+	}
 	return func() tea.Msg {
 		if detach() == 0 {
 			return hintMsg(none)

@@ -3,6 +3,7 @@ package tui
 import (
 	"time"
 
+	"gofer/internal/ui/keys"
 	"gofer/internal/ui/message"
 	"gofer/internal/ui/screen"
 )
@@ -43,7 +44,9 @@ func (m *model) live(c screen.Canvas) screen.Drawing {
 func (m *model) running(c screen.Canvas) []string {
 	var lines []string
 	for _, t := range m.flow.tools {
-		lines = append(append(lines, ""), t.now().Lines(c)...)
+		k := t.now()
+		k.Hint = m.detachHint(c, t, k.Elapsed)
+		lines = append(append(lines, ""), k.Lines(c)...)
 		if t.ended {
 			continue
 		}
@@ -59,6 +62,20 @@ func (m *model) running(c screen.Canvas) []string {
 		lines = append(append(lines, ""), m.shell.call.now().Lines(c)...)
 	}
 	return lines
+}
+
+// hintAfter is how long a call runs before a person may want to wait for it no longer.
+const hintAfter = 3 * time.Second
+
+// detachHint names the key that sends a call to the background.
+func (m *model) detachHint(c screen.Canvas, t *call, elapsed time.Duration) string {
+	if t.ended || elapsed < hintAfter || t.Name != "Bash" && t.agent == "" || m.host == nil || m.host.Detach == nil {
+		return ""
+	}
+	if key := m.Keys.Key(keys.Background); key != "" {
+		return c.F("%s sends it to the background", key)
+	}
+	return ""
 }
 
 // work is the spinner and the steps.
