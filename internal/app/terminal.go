@@ -21,11 +21,13 @@ import (
 type dialog struct {
 	out   io.Writer
 	lines *bufio.Reader
+	dir   string                 // to which the paths in calls are relative
+	plan  func() (string, error) // reads the plan that was written to its file; nil: it cannot be
 }
 
 // terminalPeople asks the person at the terminal.
 func terminalPeople(w World) people {
-	d := &dialog{out: w.Stderr, lines: bufio.NewReader(w.Stdin)}
+	d := &dialog{out: w.Stderr, lines: bufio.NewReader(w.Stdin), dir: w.Dir}
 	return people{watched: true, askTrust: d.trust, asker: guard.AskFunc(d.permission)}
 }
 
@@ -42,7 +44,7 @@ func (d *dialog) trust(dir string, s trust.State, surfaces []string) bool {
 	if len(surfaces) == 0 {
 		what = "is new to you, or brings rules about what may run without asking"
 	}
-	fmt.Fprintf(d.out, "%s %s.\nDo you trust this folder? Its hooks, servers and allow rules count only then. [y/N] ", dir, what)
+	d.say("%s %s.\nDo you trust this folder? Its hooks, servers and allow rules count only then. [y/N] ", dir, what)
 	answer, err := d.read()
 	return err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
 }
@@ -53,16 +55,22 @@ func (d *dialog) permission(_ context.Context, r guard.Request) (guard.Answer, e
 		return d.questions(r.Input)
 	case person.ExitPlanName:
 		var in struct{ Plan string }
-		if json.Unmarshal(r.Input, &in) == nil && in.Plan != "" {
-			fmt.Fprintf(d.out, "\nThe plan:\n%s\n", in.Plan)
+		if json.Unmarshal(r.Input, &in) == nil && in.Plan == "" && d.plan != nil {
+			in.Plan, _ = d.plan() // the tool has looked that it is there
+		}
+		if in.Plan != "" {
+			d.say("\nThe plan:\n%s\n", in.Plan)
 		}
 	}
-	fmt.Fprintf(d.out, "\n%s: %s\n  %s\n", r.Tool, r.Title, r.Decision.Reason)
+	if r.Tool != person.ExitPlanName {
+		d.say("\n%s\n%s", heading(r), d.what(r))
+	}
+	d.say("  %s\n", r.Decision.Reason)
 	always := ""
 	if len(r.Suggestions) > 0 {
 		always = fmt.Sprintf("   [a] always (%s)", describeUpdate(r.Suggestions[0]))
 	}
-	fmt.Fprintf(d.out, "[y] once%s   [n] no   or say what to do instead: ", always)
+	d.say("[y] once%s   [n] no   or say what to do instead: ", always)
 	answer, err := d.read()
 	if err != nil {
 		return guard.Answer{}, guard.ErrNoAnswer
@@ -94,11 +102,11 @@ func (d *dialog) questions(input json.RawMessage) (guard.Answer, error) {
 	}
 	answers := map[string]string{}
 	for _, q := range asked.Questions {
-		fmt.Fprintf(d.out, "\n%s\n", q.Question)
+		d.say("\n%s\n", q.Question)
 		for i, o := range q.Options {
-			fmt.Fprintf(d.out, "  [%d] %s  %s\n", i+1, o.Label, o.Description)
+			d.say("  [%d] %s  %s\n", i+1, o.Label, o.Description)
 		}
-		fmt.Fprint(d.out, "Numbers, or your own answer: ")
+		d.say("Numbers, or your own answer: ")
 		line, err := d.read()
 		if err != nil {
 			return guard.Answer{}, guard.ErrNoAnswer

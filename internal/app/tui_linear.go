@@ -16,7 +16,7 @@ import (
 
 // runLinear is the session for screen readers: lines go in and lines come out, nothing is drawn, moved or painted again.
 func runLinear(ctx context.Context, w World, f Flags, p place, prompt string) error {
-	d := &dialog{out: w.Stdout, lines: bufio.NewReader(w.Stdin)}
+	d := &dialog{out: w.Stdout, lines: bufio.NewReader(w.Stdin), dir: p.cwd}
 	who := people{watched: true, stays: true, askTrust: d.trust, asker: guard.AskFunc(d.permission)}
 	plate := ordinary(p, f, live.Person, prompt)
 	who.asker = plate.asks(who.asker)
@@ -27,6 +27,7 @@ func runLinear(ctx context.Context, w World, f Flags, p place, prompt string) er
 		return err
 	}
 	defer e.close()
+	d.plan = e.plan.Read
 	e.announce(plate)
 	records := e.session.Watch(context.WithoutCancel(ctx), 0)
 	served, shown := make(chan struct{}), make(chan struct{})

@@ -131,8 +131,7 @@ func refusal(feedback string) string {
 
 func (u *uiPerson) permissionDialog(r guard.Request) *dialogs.Permission {
 	d := &dialogs.Permission{Tool: r.Tool, Title: r.Title, Agent: u.agent(r.AgentID), Why: u.shortPaths(r.Decision.Reason), Waiting: u.behind, Body: u.preview(r)}
-	var in struct{ Command string }
-	if json.Unmarshal(r.Input, &in) == nil && in.Command != "" && strings.HasPrefix(in.Command, strings.TrimSuffix(r.Title, "…")) {
+	if showsCommand(r) {
 		d.Title = "" // the command is there as it is
 	}
 	if rule := r.Decision.Rule; rule != nil {
@@ -164,6 +163,12 @@ func (u *uiPerson) permissionDialog(r guard.Request) *dialogs.Permission {
 		d.Scope = max(slices.Index(scopeSources(), r.Suggestions[0].Destination), 0)
 	}
 	return d
+}
+
+// showsCommand reports whether the title of a call is nothing but the beginning of its command.
+func showsCommand(r guard.Request) bool {
+	var in struct{ Command string }
+	return json.Unmarshal(r.Input, &in) == nil && in.Command != "" && strings.HasPrefix(in.Command, strings.TrimSuffix(r.Title, "…"))
 }
 
 // shortPaths takes what everybody knows out of the paths in a text: the working directory, and the home.

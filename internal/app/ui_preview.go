@@ -23,6 +23,16 @@ const largestPreview = 1 << 20
 
 // preview shows what a call would do, before it does it.
 func (u *uiPerson) preview(r guard.Request) dialogs.Page {
+	cwd := u.place.cwd
+	if e := u.engine.Load(); e != nil {
+		cwd = e.dir.Cwd()
+	}
+	return preview(r, cwd)
+}
+
+// preview shows what a call would do in a folder. What cannot be shown as a difference is shown as it was asked for: nobody is to
+// say yes to what they have not seen.
+func preview(r guard.Request, cwd string) dialogs.Page {
 	var in map[string]any
 	if json.Unmarshal(r.Input, &in) != nil {
 		return dialogs.Text(string(r.Input))
@@ -39,7 +49,7 @@ func (u *uiPerson) preview(r guard.Request) dialogs.Page {
 		}
 		return commandPage(text("command"), about)
 	case "Edit":
-		return u.editPage(text("file_path"), func(old string) string {
+		return editPage(in, cwd, func(old string) string {
 			if text("old_string") == "" {
 				return text("new_string")
 			}
@@ -49,27 +59,23 @@ func (u *uiPerson) preview(r guard.Request) dialogs.Page {
 			return strings.Replace(old, text("old_string"), text("new_string"), 1)
 		})
 	case "Write":
-		return u.editPage(text("file_path"), func(string) string { return text("content") })
+		return editPage(in, cwd, func(string) string { return text("content") })
 	}
 	return inputPage(in)
 }
 
 // editPage shows the difference that a change makes to a file.
-func (u *uiPerson) editPage(path string, change func(string) string) dialogs.Page {
-	cwd := u.place.cwd
-	if e := u.engine.Load(); e != nil {
-		cwd = e.dir.Cwd()
-	}
-	full := path
+func editPage(in map[string]any, cwd string, change func(string) string) dialogs.Page {
+	full, _ := in["file_path"].(string)
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(cwd, full)
 	}
-	if info, err := os.Stat(full); err == nil && info.Size() > largestPreview {
-		return dialogs.Text(full)
+	if info, err := os.Stat(full); err == nil && (info.Size() > largestPreview || !info.Mode().IsRegular()) { // a pipe would be read forever
+		return inputPage(in)
 	}
 	old, _ := os.ReadFile(full) // a file that is not there is an empty one
 	if bytes.IndexByte(old, 0) >= 0 {
-		return dialogs.Text(full)
+		return inputPage(in)
 	}
 	name := full
 	if rel, err := filepath.Rel(cwd, full); err == nil && filepath.IsLocal(rel) {
@@ -81,7 +87,7 @@ func (u *uiPerson) editPage(path string, change func(string) string) dialogs.Pag
 	}
 	now := change(was)
 	if was == now {
-		return dialogs.Text(full)
+		return inputPage(in)
 	}
 	return diffPage(udiff.Unified(name, name, was, now))
 }
@@ -117,7 +123,7 @@ func inputPage(in map[string]any) dialogs.Page {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return func(c screen.Canvas) []string {
+	return drawnOnce(func(c screen.Canvas) []string {
 		var out []string
 		for _, name := range names {
 			value, ok := in[name].(string)
@@ -137,7 +143,7 @@ func inputPage(in map[string]any) dialogs.Page {
 			}
 		}
 		return out
-	}
+	})
 }
 
 // mostDiffLines bounds what is drawn of a difference.
