@@ -22,6 +22,8 @@ type clientFlags struct {
 	Snapshot    string       `flag:"system-prompt-snapshot" enum:"on|off" help:"off: make the system prompt anew for every turn, to try words of it; on: freeze it with the first"`
 	Suggestions cli.Optional `flag:"prompt-suggestions" arg:"switch" help:"stream-json: after each turn, what the user may say next"`
 	Restricted  bool         `flag:"restricted" help:"no commands and no fetching unless --tools names them, no settings files of user and project, no bypassPermissions"`
+	Tmux        bool         `flag:"tmux" help:"with --worktree: in a tmux session of its own, or in a new window of the one that this is"`
+	TmuxChild   string       `flag:"tmux-child" arg:"socket" hidden:"1"`
 	NoChrome    bool         `flag:"no-chrome" hidden:"1"` // there is nothing to switch off
 
 	window int // of AutoCompact; 0: the model's own
@@ -79,6 +81,9 @@ func (f *Flags) takeClientFlags() error {
 		return usage("--task-budget must not be negative")
 	case f.ConfigRoot != "" && !filepath.IsAbs(f.ConfigRoot):
 		return usage("--project-config-root must be an absolute path, not %q", f.ConfigRoot)
+	}
+	if err := f.checkTmux(); err != nil {
+		return err
 	}
 	f.wishes.fresh = f.Snapshot == "off"
 	if f.Restricted {

@@ -69,7 +69,7 @@ type Flags struct {
 	Bare     bool `flag:"bare" help:"only what was asked for: no instruction files, hooks or servers of the project"`
 
 	IDE           bool   `flag:"ide" help:"connect to the editor that has this folder open"`
-	Background    bool   `flag:"bg" help:"run the session in the background; see gofer ps, logs, attach and kill"`
+	Background    bool   `flag:"bg,background" help:"run the session in the background; see gofer ps, logs, attach and kill"`
 	BackgroundLog string `flag:"bg-child" arg:"file" hidden:"1"`
 
 	ScreenReader bool `flag:"ax-screen-reader" help:"plain lines in the place of the terminal UI: nothing is drawn, moved or painted again"`
@@ -94,7 +94,7 @@ type Flags struct {
 func parseFlags(args []string) (Flags, string, error) {
 	var f Flags
 	whole := func(s string) []string { return []string{s} } // rules hold spaces and commas, folders may
-	words, err := cli.Parse(args, &f, map[string]cli.Lister{"allowedTools": whole, "disallowedTools": whole, "add-dir": whole, "mcp-config": whole})
+	words, err := cli.Parse(plainTmux(args), &f, map[string]cli.Lister{"allowedTools": whole, "disallowedTools": whole, "add-dir": whole, "mcp-config": whole})
 	if err != nil {
 		return f, "", explainRefusal(err)
 	}

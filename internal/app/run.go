@@ -18,8 +18,12 @@ import (
 )
 
 // run answers a prompt, or serves a client.
-func run(ctx context.Context, w World, args []string) error {
+func run(ctx context.Context, w World, args []string) (err error) {
 	f, words, err := parseFlags(args)
+	if err == nil && f.TmuxChild != "" {
+		f, words, err = takeTmuxOrder(f.TmuxChild)
+		defer func() { keepWindow(w, err) }()
+	}
 	switch {
 	case err != nil:
 		return err
@@ -33,6 +37,9 @@ func run(ctx context.Context, w World, args []string) error {
 	p, err := newPlace(w, f)
 	if err != nil {
 		return err
+	}
+	if f.Tmux {
+		return runInTmux(ctx, w, f, p, args)
 	}
 	if f.Background && f.BackgroundLog == "" {
 		return startBackground(ctx, w, p, words, args)
