@@ -306,10 +306,10 @@ func TestAHomeOfClaudeCode(t *testing.T) {
 		"known_marketplaces.json", `{"shop": {"source": {"source": "github", "repo": "o/r"}, "installLocation": "`+s.Dir+`/marketplaces/shop", "lastUpdated": "2026-01-01T00:00:00.000Z"}}`,
 		"marketplaces/shop/.claude-plugin/marketplace.json", market("shop", `{"name": "kit", "source": "./kit", "strict": false, "commands": ["./cmd"]}`),
 		"installed_plugins.json", `{"version": 2, "plugins": {"kit@shop": [
-			{"scope": "project", "projectPath": "/work/p", "installPath": "/moved/home/.claude/plugins/cache/shop/kit/2.0.0", "version": "2.0.0"},
+			{"scope": "project", "projectPath": "/home/me/p", "installPath": "/moved/home/.claude/plugins/cache/shop/kit/2.0.0", "version": "2.0.0"},
 			{"scope": "user", "installPath": "/moved/home/.claude/plugins/cache/shop/kit/1.0.0", "version": "1.0.0"}], "gone@shop": [{"scope": "user", "installPath": "/nowhere"}]}}`,
 		"cache/shop/kit/1.0.0/cmd/a.md", "x", "cache/shop/kit/2.0.0/cmd/a.md", "x")
-	list, faults := s.Load([]plugin.Wanted{{ID: "kit@shop"}, {ID: "gone@shop"}, {ID: "never@shop"}}, "/work/p")
+	list, faults := s.Load([]plugin.Wanted{{ID: "kit@shop"}, {ID: "gone@shop"}, {ID: "never@shop"}}, "/home/me/p")
 	if len(list) != 1 || list[0].Version != "2.0.0" || len(list[0].Commands) != 1 {
 		t.Errorf("loaded %s", jsonOf(t, list))
 	}
