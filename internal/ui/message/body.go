@@ -44,6 +44,25 @@ func body(c screen.Canvas, text string, style theme.Style) []string {
 	return beside(c, c.Theme.Faint.Paint(bodyMark), lines)
 }
 
+// failure is the error of a call below it. One of a few lines is wrapped and not cut: its end often tells what to do.
+func failure(c screen.Canvas, text string) []string {
+	text = strings.Trim(text, "\n")
+	if len(text) > maxLine || strings.Count(text, "\n") > 2 || strings.TrimSpace(text) == "" {
+		return body(c, text, c.Theme.Bad)
+	}
+	room := inner(c, screen.Width(bodyMark))
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, row := range screen.Wrap(shownLine(line), room.Width) {
+			lines = append(lines, c.Theme.Bad.Paint(row))
+		}
+	}
+	if len(lines) > bodyAll {
+		lines = append(lines[:bodyLast:bodyLast], c.Theme.Faint.Paint(cut(room, more(c, len(lines)-bodyLast))))
+	}
+	return beside(c, c.Theme.Faint.Paint(bodyMark), lines)
+}
+
 // more says how much is not shown and how to see it.
 func more(c screen.Canvas, hidden int) string {
 	if hidden == 1 {

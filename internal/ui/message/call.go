@@ -50,11 +50,20 @@ func (k Call) Lines(c screen.Canvas) []string {
 	case k.Name == "ExitPlanMode" && !d.Failed: // the dialog is gone, and the plan is what counts from now on
 		lines = append(lines, beside(c, "  ", markdown.Render(inner(c, 2), d.Body))...)
 	case d.Failed:
-		lines = append(lines, body(c, d.Body, c.Theme.Bad)...)
+		lines = append(lines, failure(c, plainError(d.Body))...)
 	default:
 		lines = append(lines, body(c, d.Body, c.Theme.Faint)...)
 	}
 	return lines
+}
+
+// UseError is how a result begins that tells the model of a mistake in calling a tool.
+const UseError = "<tool_use_error>"
+
+// plainError is an error without what marks it for the model.
+func plainError(text string) string {
+	text = strings.TrimPrefix(strings.TrimSpace(text), UseError)
+	return strings.TrimSuffix(text, "</tool_use_error>")
 }
 
 // head is the line of a call.

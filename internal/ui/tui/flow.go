@@ -23,7 +23,9 @@ type call struct {
 	message.Call
 	began time.Time
 	ended bool
-	agent string // the type of agent that it runs
+	// It failed and does not say why: what the model is told of it follows, and is shown with it.
+	unexplained bool
+	agent       string // the type of agent that it runs
 }
 
 // now is the call as it is to be drawn.
@@ -130,7 +132,7 @@ func (f *flow) settle(c screen.Canvas) {
 	if f.text != nil && f.text.Begun() {
 		return
 	}
-	for len(f.tools) > 0 && f.tools[0].ended {
+	for len(f.tools) > 0 && f.tools[0].ended && !f.tools[0].unexplained {
 		k := f.tools[0].Call
 		f.tools = f.tools[1:]
 		if isStepTool(k.Name) && k.State == message.Done && !k.Display.Failed {
@@ -151,6 +153,7 @@ func (f *flow) finish(c screen.Canvas) {
 		if !t.ended {
 			t.ended, t.State = true, message.Stopped
 		}
+		t.unexplained = false
 	}
 	f.settle(c)
 	f.fold(c)

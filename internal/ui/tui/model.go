@@ -60,12 +60,13 @@ type model struct {
 	status     string // what the user's command says
 	statusOn   statusRun
 
-	flow  flow
-	log   message.Log // everything, for the view of the whole conversation
-	turn  turn
-	queue []queued
-	jobs  jobs
-	shell *shellRun // nil: no command of the user runs
+	flow   flow
+	log    message.Log // everything, for the view of the whole conversation
+	turn   turn
+	unseen map[string]string // calls that the model wants and that have not begun, by their id: the names of their tools
+	queue  []queued
+	jobs   jobs
+	shell  *shellRun // nil: no command of the user runs
 
 	ticking  bool
 	urgent   bool // the next frame answers a key

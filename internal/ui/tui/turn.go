@@ -110,6 +110,8 @@ func (m *model) event(e event.Event) (changed bool) {
 		if e.Prompt && e.Parent == nil {
 			m.turn.prompted = true
 			m.showPrompt(e)
+		} else if e.Parent == nil {
+			m.results(e)
 		}
 	case event.Delta:
 		m.delta(e)
@@ -165,6 +167,7 @@ func (m *model) toolEvent(e event.Event) (changed bool) {
 	c := m.canvas()
 	switch e := e.(type) {
 	case event.ToolBegun:
+		delete(m.unseen, e.ID)
 		m.flow.end(c)
 		m.turn.note, m.turn.thinking = "", false
 		k := message.Call{ID: e.ID, Name: e.Name, Title: e.Title, Output: &message.Output{}}
@@ -185,6 +188,7 @@ func (m *model) toolEvent(e event.Event) (changed bool) {
 		t.ended, t.Display, t.Elapsed = true, e.Display, time.Since(t.began)
 		if t.State == message.Running {
 			t.State = message.Done
+			t.unexplained = e.Display.Failed && e.Display.Body == "" && e.Display.Diff == "" && !m.turn.stopping
 		}
 		m.jobsOf(t.ID)
 		m.flow.settle(c)
@@ -244,6 +248,8 @@ func (m *model) assistant(e event.Assistant) {
 				m.flow.write(c, b.Text) // it did not stream
 			}
 			m.flow.end(c)
+		case llm.ToolUse:
+			m.wished(b.Call)
 		case llm.Thinking:
 			m.flow.block(c, message.Thinking(c, b.Text, false))
 		}
