@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,10 +85,13 @@ func (e *engine) slashCost(context.Context, string) (string, []llm.Block, error)
 	t := e.ledger.Total()
 	var b strings.Builder
 	fmt.Fprintf(&b, "The session has cost $%.4f; requests took %s.\n", t.USD, t.APITime.Round(1e6))
-	for model, m := range t.Models {
+	for _, model := range slices.Sorted(maps.Keys(t.Models)) {
+		m := t.Models[model]
 		fmt.Fprintf(&b, "- %s: %d in, %d out, %d from cache, %d to cache: $%.4f\n", model, m.Usage.Input, m.Usage.Output, m.Usage.CacheRead, m.Usage.CacheWrite, m.USD)
 	}
-	b.WriteString(e.cache.Stats().Text())
+	if stats := e.cache.Stats(); stats.Requests > 0 || len(t.Models) == 0 { // after a resume there was none yet, but the session has cost something
+		b.WriteString(stats.Text())
+	}
 	return b.String(), nil, nil
 }
 

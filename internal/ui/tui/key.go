@@ -44,6 +44,9 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 	if isKey && e.Action != keys.ShowHelp {
 		m.help = false // any other key closes it
 	}
+	if isKey {
+		m.forget(e.Action)
+	}
 	if e.Notice != "" {
 		cmd = tea.Batch(cmd, m.showHint(m.words.T(e.Notice)))
 	}
@@ -57,6 +60,19 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 		return tea.Batch(cmd, m.do(e.Action))
 	}
 	return cmd
+}
+
+// forget takes back what a second Ctrl-C or Esc would do: another key came in between. A hint stands until the next key.
+func (m *model) forget(pressed keys.Action) {
+	if pressed != keys.Interrupt && pressed != keys.Cancel {
+		m.hint = ""
+	}
+	if pressed != keys.Interrupt {
+		m.leaving = false
+	}
+	if pressed != keys.Cancel {
+		m.lastEsc = time.Time{}
+	}
 }
 
 // do is what keys mean that are not the box's own.
