@@ -13,7 +13,7 @@ import (
 type flow struct {
 	out   []string        // printed lines that were not handed over yet
 	text  *message.Answer // the text that streams in; nil: none does
-	tools []*call         // that run or wait to be printed, in the order of their beginning
+	tools []*call         // that run or wait to be printed, in the order in which the model wants them
 	looks []message.Call  // reads and searches that have ended: those that follow are counted with them
 	late  [][]string      // what was finished while a text streams
 }
@@ -26,6 +26,7 @@ type call struct {
 	// It failed and does not say why: what the model is told of it follows, and is shown with it.
 	unexplained bool
 	agent       string // the type of agent that it runs
+	place       int    // among the calls that the model wanted; 0: nobody knows
 }
 
 // now is the call as it is to be drawn.

@@ -112,6 +112,8 @@ func (m *model) doing() string {
 	switch {
 	case m.turn.stopping:
 		return m.words.T("Stopping")
+	case m.turn.note != "" && time.Until(m.turn.again) >= time.Second:
+		return m.turn.note + " " + m.words.F("in %s", message.Elapsed(time.Until(m.turn.again)))
 	case m.turn.note != "":
 		return m.turn.note
 	}

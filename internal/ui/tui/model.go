@@ -63,7 +63,8 @@ type model struct {
 	flow   flow
 	log    message.Log // everything, for the view of the whole conversation
 	turn   turn
-	unseen map[string]string // calls that the model wants and that have not begun, by their id: the names of their tools
+	unseen map[string]wish // by the id of the call
+	wishes int             // of the model so far
 	queue  []queued
 	jobs   jobs
 	shell  *shellRun // nil: no command of the user runs

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"gofer/internal/event"
@@ -16,13 +17,13 @@ func (m *model) results(e event.User) {
 			continue
 		}
 		id, text := b.Result.CallID, resultText(b.Result)
-		name, unseen := m.unseen[id]
+		wish, unseen := m.unseen[id]
 		delete(m.unseen, id)
 		if t := m.flow.find(id); t != nil && t.unexplained {
 			t.Display.Body, t.unexplained = text, false
 		} else if unseen && b.Result.IsError && strings.HasPrefix(text, message.UseError) {
-			failed := message.Call{ID: id, Name: name, State: message.Done, Display: event.ToolDisplay{Failed: true, Body: text}}
-			m.flow.tools = append(m.flow.tools, &call{Call: failed, ended: true})
+			failed := message.Call{ID: id, Name: wish.tool, State: message.Done, Display: event.ToolDisplay{Failed: true, Body: text}}
+			m.flow.begin(&call{Call: failed, ended: true, place: wish.place})
 		}
 	}
 	m.flow.settle(m.canvas())
@@ -44,7 +45,23 @@ func (m *model) wished(c *llm.Call) {
 		return
 	}
 	if m.unseen == nil {
-		m.unseen = map[string]string{}
+		m.unseen = map[string]wish{}
 	}
-	m.unseen[c.ID] = c.Name
+	m.wishes++
+	m.unseen[c.ID] = wish{c.Name, m.wishes}
+}
+
+// A wish is a call that the model wants and that has not begun.
+type wish struct {
+	tool  string
+	place int // among all wishes, counted from 1
+}
+
+// begin adds a call that begins. Calls run side by side and begin in any order; they stand in the order in which the model wants them.
+func (f *flow) begin(t *call) {
+	at := len(f.tools)
+	for t.place > 0 && at > 0 && f.tools[at-1].place > t.place {
+		at--
+	}
+	f.tools = slices.Insert(f.tools, at, t)
 }

@@ -21,9 +21,10 @@ type turn struct {
 	prompted bool // its prompt was shown
 	stopping bool // the person has asked it to end
 	thinking bool
-	bytes    int    // of the replies so far, from which tokens are estimated
-	note     string // why it takes long: a retry, a compaction
-	said     string // what gofer itself has said in the place of a reply
+	bytes    int       // of the replies so far, from which tokens are estimated
+	note     string    // why it takes long: a retry, a compaction
+	again    time.Time // when the request that failed is made again
+	said     string    // what gofer itself has said in the place of a reply
 }
 
 // A queued message was sent, and the model has not seen it yet.
@@ -131,6 +132,7 @@ func (m *model) event(e event.Event) (changed bool) {
 		return !progress
 	case event.Retry:
 		m.turn.note = m.words.F("The request failed (%s); try %d of %d", e.Error, e.Attempt, e.MaxRetries)
+		m.turn.again = time.Now().Add(time.Duration(e.DelayMS) * time.Millisecond)
 	case event.Info:
 		if e.PreventContinuation {
 			m.showFirst()
@@ -144,7 +146,7 @@ func (m *model) event(e event.Event) (changed bool) {
 		m.flow.block(c, message.Event(c, e))
 		return true
 	case event.Status:
-		m.turn.note = ""
+		m.turn.note, m.turn.again = "", time.Time{}
 		if e.Status != nil && *e.Status == "compacting" {
 			m.turn.note = m.words.T("Making the conversation smaller")
 		}
@@ -167,11 +169,12 @@ func (m *model) toolEvent(e event.Event) (changed bool) {
 	c := m.canvas()
 	switch e := e.(type) {
 	case event.ToolBegun:
+		place := m.unseen[e.ID].place
 		delete(m.unseen, e.ID)
 		m.flow.end(c)
 		m.turn.note, m.turn.thinking = "", false
 		k := message.Call{ID: e.ID, Name: e.Name, Title: e.Title, Output: &message.Output{}}
-		m.flow.tools = append(m.flow.tools, &call{Call: k, began: time.Now(), agent: agentType(e)})
+		m.flow.begin(&call{Call: k, began: time.Now(), agent: agentType(e), place: place})
 	case event.ToolOutput:
 		if t := m.flow.find(e.ID); t != nil {
 			t.Output.Write(e.Text)
