@@ -274,14 +274,26 @@ func (x *terminal) start(args ...string) {
 
 // trust lets the folder be one in which the person has worked before, unless something is known of it already.
 func (x *terminal) trust() {
-	if _, err := os.Stat(x.path("~/.claude.json")); err == nil {
-		return
-	}
 	project, err := filepath.EvalSymlinks(x.path("."))
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	data, err := json.Marshal(map[string]any{"projects": map[string]any{project: map[string]any{"hasTrustDialogAccepted": true}}})
+	state := map[string]any{}
+	if data, err := os.ReadFile(x.path("~/.claude.json")); err == nil {
+		if err := json.Unmarshal(data, &state); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	projects, _ := state["projects"].(map[string]any)
+	if projects == nil {
+		projects = map[string]any{}
+	}
+	if projects[project] != nil {
+		return
+	}
+	projects[project] = map[string]any{"hasTrustDialogAccepted": true}
+	state["projects"] = projects
+	data, err := json.Marshal(state)
 	if err != nil {
 		x.t.Fatal(err)
 	}
