@@ -144,6 +144,10 @@ func (c *command) list() error {
 			}
 		}
 	}
+	if len(keys) == 0 && !c.flags["json"] {
+		fmt.Fprintln(c.Out, "Nothing is set: everything is as gofer comes. gofer config list --all shows that too.")
+		return nil
+	}
 	values := []shown{}
 	for _, key := range keys {
 		v, _ := s.Value(key)
