@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"gofer/internal/config"
@@ -29,6 +30,7 @@ type uiPerson struct {
 	engine  atomic.Pointer[engine]
 
 	askedTrust atomic.Bool // whether the folder is trusted was asked already
+	declined   sync.Map    // folders that the person did not want to trust
 }
 
 // newUIPerson makes the person behind a desk. seat is to be called with the engine as soon as there is one.
@@ -59,11 +61,20 @@ func (u *uiPerson) behind() int {
 
 func (u *uiPerson) trust(dir string, s trust.State, surfaces []string) bool {
 	u.askedTrust.Store(true)
+	if _, no := u.declined.Load(dir); no && s.Verdict != trust.Changed {
+		return false // who said no is not asked again when a session begins anew
+	}
 	d := &dialogs.Trust{Dir: dir, Surfaces: surfaces}
 	if s.Verdict == trust.Changed {
 		d.Changed = s.Changed
 	}
-	return u.askBeside(context.Background(), d) == nil && d.Accepted
+	if u.askBeside(context.Background(), d) != nil {
+		return false
+	}
+	if !d.Accepted {
+		u.declined.Store(dir, true)
+	}
+	return d.Accepted
 }
 
 // permission asks for a call.
