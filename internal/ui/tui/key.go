@@ -230,13 +230,28 @@ func (m *model) edit(ctx context.Context, text string) (string, error) {
 	return edited, err
 }
 
+// nextMode goes to the next permission mode. Before there is a session, it is noted for when there is one.
 func (m *model) nextMode() tea.Cmd {
-	if m.host == nil || m.host.NextMode == nil {
+	if m.host == nil {
+		m.earlyModes++
+		return nil
+	}
+	return m.cycleModes(1)
+}
+
+// cycleModes goes to the next mode so many times.
+func (m *model) cycleModes(times int) tea.Cmd {
+	if times == 0 || m.host.NextMode == nil {
 		return nil
 	}
 	next := m.host.NextMode
 	return m.later(func(context.Context) Action {
-		_, err := next()
+		var err error
+		for range times {
+			if _, err = next(); err != nil {
+				break
+			}
+		}
 		return Action{Err: err, Then: func(context.Context) Action {
 			m.desk().Refresh()
 			return Action{}

@@ -51,6 +51,7 @@ type model struct {
 	host       *Host // nil while none is open
 	opening    bool
 	early      []input.Message // sent before there was a session
+	earlyModes int             // how often the next mode was asked for before there was a session
 	commanding bool            // a command runs that may go on with another session
 	facts      Facts
 	used       int // tokens of the window, as the last reply told

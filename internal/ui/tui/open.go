@@ -33,6 +33,8 @@ func (m *model) opened(msg hostMsg) tea.Cmd {
 	ctx, host, send := m.ctx, m.host, m.send
 	go follow(ctx, host, send, m.painter.Backlog)
 	cmds := []tea.Cmd{m.lookUp()}
+	cmds = append(cmds, m.cycleModes(m.earlyModes))
+	m.earlyModes = 0
 	if first && m.Prompt != "" {
 		cmds = append(cmds, m.submitText(m.Prompt))
 	}
