@@ -14,11 +14,11 @@ func TestTheOfficialEditorClientDrivesGofer(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("node is not installed: run test/tools.sh")
+		t.Fatal("node is not installed: run test/tools.sh")
 	}
 	dir := filepath.Join("test", "acp")
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk")); err != nil {
-		t.Skip("the client is not installed: run test/tools.sh")
+		t.Fatal("the client is not installed: run test/tools.sh")
 	}
 	suites, err := filepath.Glob(filepath.Join(dir, "*.test.mjs"))
 	if err != nil || len(suites) == 0 {

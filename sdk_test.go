@@ -79,11 +79,11 @@ func TestTheOfficialClientLibraryDrivesGofer(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("node is not installed and could not be had: run test/tools.sh")
+		t.Fatal("node is not installed: run test/tools.sh")
 	}
 	dir := filepath.Join("test", "sdk")
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@anthropic-ai", "claude-agent-sdk", "sdk.mjs")); err != nil {
-		t.Skip("the client library is not installed and could not be had from npm: run test/tools.sh")
+		t.Fatal("the client library is not installed: run test/tools.sh")
 	}
 	stage := &sdkStage{servers: map[string]*script.Server{}}
 	t.Cleanup(stage.close)

@@ -244,7 +244,7 @@ turn
 		if ok := x.soon(func() bool { return inBox(x.screen(), probe) }); ok {
 			return
 		}
-		if n == 100 { // a busy machine reads late, and then takes Esc and what follows for one key
+		if n == 100 { // a busy machine may read late, and take Esc and what follows for one key
 			t.Fatalf("it does not answer any more, or the screen is torn (seed %d):\n%s", seed, x.screen())
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"gofer/internal/llm/catalog"
 	"gofer/internal/prompt/report"
 	"gofer/internal/session/transcript"
+	dialogs "gofer/internal/ui/dialog"
 )
 
 // A sessionsCommand is one of the things that gofer sessions does.
@@ -137,7 +138,7 @@ func listSessions(_ context.Context, r *sessionsRun) error {
 		if r.flags.All {
 			where = s.Cwd
 		}
-		fmt.Fprintf(r.out, "%s  %8s  %7s  %5d  %s\n", s.ID, age(time.Since(s.Modified)), size(s.Size), s.Messages, strings.TrimSpace(oneLine(s.Title(), 80)+"  "+inBrackets(where)))
+		fmt.Fprintf(r.out, "%s  %8s  %7s  %5d  %s\n", s.ID, age(time.Since(s.Modified)), dialogs.Bytes(s.Size), s.Messages, strings.TrimSpace(oneLine(s.Title(), 80)+"  "+inBrackets(where)))
 	}
 	return nil
 }
@@ -173,16 +174,6 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%dh ago", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
-}
-
-func size(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%d kB", (n+999)/1000)
 }
 
 func showSession(_ context.Context, r *sessionsRun) error {
